@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tenure.core.memory import Chunk, Edge, FileRecord, Node
+from tenure.core.memory import Chunk, Edge, FileRecord, Node, NodeType
 from tenure.ports.records import LeftOut, Unresolved
 
 
@@ -26,6 +26,27 @@ class Discovery:
 
     candidates: list[Candidate]
     left_out: list[LeftOut]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition in a file. `qualified_name` is dotted inside the file (`Api.register`, `outer.inner`); `form` is the
+    language's own word (`method`, `property`, `class`, `async function`, `type alias`). `parent` indexes the enclosing
+    symbol in the file's list, -1 at top level. The span includes decorators; bytes index the UTF-8 source."""
+
+    node_id: str
+    type: NodeType
+    form: str
+    name: str
+    qualified_name: str
+    ordinal: int
+    parent: int
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+    signature: str
+    doc: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,7 +169,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """A file of the index. `text` is the masked, decoded text with `\\n` line ends, zstd-compressed UTF-8.
+    """A file of the index. `text` is the masked, decoded text with LF line ends, zstd-compressed UTF-8.
 
     `signature` is what the file system said when the file was read (or the blob id in a bare repository);
     `exports` and `references` are what `tenure.code.resolve` needs, opaque to every store.
