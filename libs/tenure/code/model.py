@@ -32,7 +32,8 @@ class Discovery:
 class Symbol:
     """A definition in a file. `qualified_name` is dotted inside the file (`Api.register`, `outer.inner`); `form` is the
     language's own word (`method`, `property`, `class`, `async function`, `type alias`). `parent` indexes the enclosing
-    symbol in the file's list, -1 at top level. The span includes decorators; bytes index the UTF-8 source."""
+    symbol in the file's list, -1 at top level. The span includes decorators; bytes index the UTF-8 source.
+    """
 
     node_id: str
     type: NodeType
