@@ -1,0 +1,1 @@
+"""What all services run on: settings, composition, web, logging."""
