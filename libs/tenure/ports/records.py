@@ -106,10 +106,11 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A path that is not in the index, and why."""
+    """A path that is not in the index, and why. `signature` is set where the file was read to find out."""
 
     path: str
     reason: str
+    signature: str = ""
 
 
 @dataclass(frozen=True, slots=True)

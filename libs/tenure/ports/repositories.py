@@ -175,6 +175,10 @@ class Edges(Protocol):
         """Say that these files' references have to be resolved again."""
         ...
 
+    async def remove(self, edges: Sequence[Edge]) -> None:
+        """Remove exactly these edges, by (owner, source, type, target); ones that are gone are passed over."""
+        ...
+
     async def touching(self, file_ids: Sequence[str]) -> list[Edge]:
         """`touched` edges that end at these files."""
         ...
@@ -223,6 +227,10 @@ class Chunks(Protocol):
 
     async def embeddings(self, model: str, dimension: int, content_hashes: Sequence[str]) -> dict[str, bytes]:
         """Stored vectors by content hash."""
+        ...
+
+    async def embedded(self, repository_id: str, model: str, dimension: int) -> list[str]:
+        """Ids of the repository's chunks whose content has a stored vector of this model."""
         ...
 
     async def embedding_stamps(self) -> list[tuple[str, int]]:

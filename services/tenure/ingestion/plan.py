@@ -1,0 +1,89 @@
+"""What a sync has to do: the difference between a discovered tree and the index. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tenure.code.model import Candidate
+from tenure.ports.records import FileState
+
+BATCH_FILES = 200
+"""Files of one transaction: large enough to amortise its cost, small enough that a kill loses a second of work."""
+BATCH_BYTES = 4 * 1024 * 1024
+"""Source bytes of one transaction, for the same reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncPlan:
+    """`suspects` have to be read: their signature, parser version or presence differs. `removed` are ids of files
+    that are no longer there, `removed_paths` their paths. `is_full` says that the whole tree is read again.
+    """
+
+    suspects: list[Candidate]
+    removed: list[str]
+    removed_paths: list[str]
+    unchanged: int
+    is_full: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """True if the index already is what the tree is, as far as signatures tell."""
+        return not self.suspects and not self.removed
+
+
+def plan_sync(
+    candidates: Sequence[Candidate],
+    states: Sequence[FileState],
+    parser_version: str,
+    racy: Iterable[str] = (),
+    full: bool = False,
+    full_pass_rate: float = 1.0,
+) -> SyncPlan:
+    """The plan that makes the index equal the tree.
+
+    `racy` are paths whose signature can't be trusted. More changed files than `full_pass_rate` of the tree make
+    a full pass: everything is read again, hashes decide what is written.
+    """
+    known = {state.path: state for state in states}
+    distrusted = set(racy)
+    suspects = [c for c in candidates if full or c.path in distrusted or _differs(c, known.get(c.path), parser_version)]
+    present = {candidate.path for candidate in candidates}
+    removed = [state for state in states if state.path not in present]
+    changed = len(suspects) + len(removed)
+    is_full = full or (bool(states) and changed > full_pass_rate * max(len(candidates), 1))
+    if is_full:
+        suspects = list(candidates)
+    return SyncPlan(
+        suspects=suspects,
+        removed=[state.id for state in removed],
+        removed_paths=[state.path for state in removed],
+        unchanged=len(candidates) - len(suspects),
+        is_full=is_full,
+    )
+
+
+def batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
+    """Candidates in order, cut into batches bounded by number and bytes; no batch is empty."""
+    batch: list[Candidate] = []
+    size = 0
+    for candidate in candidates:
+        if batch and (len(batch) >= BATCH_FILES or size + candidate.size > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(candidate)
+        size += candidate.size
+    if batch:
+        yield batch
+
+
+def is_same(state: FileState | None, content_hash: str, parser_version: str) -> bool:
+    """True if the content was parsed by this parser already, so only the signature has to be noted."""
+    return state is not None and state.content_hash == content_hash and state.parser_version == parser_version
+
+
+def by_path(states: Iterable[FileState]) -> Mapping[str, FileState]:
+    """States by path."""
+    return {state.path: state for state in states}
+
+
+def _differs(candidate: Candidate, state: FileState | None, parser_version: str) -> bool:
+    return state is None or state.signature != candidate.signature or state.parser_version != parser_version
