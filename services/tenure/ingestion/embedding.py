@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 
 from tenure.code.chunk import embedding_text
+
 from tenure.core.commands import JobState
 from tenure.core.errors import InvalidInput
 from tenure.core.memory import Chunk

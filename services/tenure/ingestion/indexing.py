@@ -4,11 +4,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.code.discover import discover, is_racy
-from tenure.code.model import Candidate, Discovery, PreparedFile, PrepareRequest
 from tenure.code.prepare import PARSER_VERSION
+from tenure.ingestion.episodes import Episodes
+
+from tenure.code.model import Candidate, Discovery, PreparedFile, PrepareRequest
 from tenure.core.commands import Project
 from tenure.core.memory import ParseStatus
-from tenure.ingestion.episodes import Episodes
 from tenure.ingestion.lease import LeasedJob
 from tenure.ingestion.plan import SyncPlan, batches, by_path, is_same, plan_sync
 from tenure.ingestion.resolving import Resolver
@@ -106,9 +107,7 @@ class Indexing:
             parsed += len(written)
             failed += sum(1 for p in written if p.file is not None and p.file.status is ParseStatus.FAILED)
             signatures = {candidate.path: candidate.signature for candidate in batch}
-            left_out += [
-                replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None
-            ]
+            left_out += [replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None]
         await self._remove(repository, leased, plan)
         await self._resolver.run(repository, leased)
         paths_changed = bool(plan.removed) or any(c.path not in states for c in plan.suspects)
@@ -217,5 +216,3 @@ def _without_left_out(
         else:
             kept.append(candidate)
     return kept, out
-
-

@@ -1,6 +1,5 @@
 """Keeps a running job's lease alive and its progress true."""
 
-
 from datetime import timedelta
 from typing import Any
 
@@ -47,5 +46,3 @@ async def take(database: Database, clock: Clock, workspace_id: str, job_id: str)
             )
             return None
     return LeasedJob(job, database, clock)
-
-

@@ -251,5 +251,3 @@ def index_state(
         busy = embed_job is not None and embed_job.state in active
         return "searchable" if busy else "searchable_dense_incomplete"
     return "ready"
-
-

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tenure.code.resolve import ModuleTable
+
 from tenure.core import ids
 from tenure.core.memory import Edge, EdgeType, NodeType
 from tenure.ingestion.resolving import resolve_batch, store_resolved
@@ -179,9 +180,7 @@ class Verification:
                 expected[node.id] = (Space.EPISODE, node.id, 0)
         return expected
 
-    async def _check_dense(
-        self, work: UnitOfWork, repository: Repository, findings: Findings, found: set[str]
-    ) -> None:
+    async def _check_dense(self, work: UnitOfWork, repository: Repository, findings: Findings, found: set[str]) -> None:
         embedded = await work.chunks.embedded(repository.id, self._model, self._vectors.dimension)
         present = [chunk_id for chunk_id in embedded if chunk_id in found]
         with_vector = await self._vectors.has_dense(repository.workspace_id, present)

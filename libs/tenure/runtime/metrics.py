@@ -1,0 +1,50 @@
+"""Prometheus metrics, low in cardinality: no workspace, user, path or task is ever a label."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+_LATENCY_BUCKETS = (0.005, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.4, 1.0, 2.0, 5.0)
+
+
+class Metrics:
+    """The metrics of one process, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._retrieve = Histogram(
+            "tenure_retrieve_seconds", "Time to answer a retrieve", registry=self.registry, buckets=_LATENCY_BUCKETS
+        )
+        self._queries = Counter("tenure_queries", "Answered queries", ["result"], registry=self.registry)
+        self._requests = Histogram(
+            "tenure_http_request_seconds",
+            "Time of HTTP requests",
+            ["method", "route", "status"],
+            registry=self.registry,
+            buckets=_LATENCY_BUCKETS,
+        )
+        self._jobs = Counter("tenure_jobs", "Ended jobs", ["kind", "state"], registry=self.registry)
+        self._source_failures = Counter(
+            "tenure_source_failures", "Retrieval sources that did not answer", ["source"], registry=self.registry
+        )
+        self._started = Gauge("tenure_start_time_seconds", "When the process started", registry=self.registry)
+        self._started.set_to_current_time()
+
+    def retrieved(self, seconds: float, result: str) -> None:
+        """Count one answered retrieve."""
+        self._retrieve.observe(seconds)
+        self._queries.labels(result=result).inc()
+
+    def request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one HTTP request, by route template."""
+        self._requests.labels(method=method, route=route, status=str(status)).observe(seconds)
+
+    def job_ended(self, kind: str, state: str) -> None:
+        """Count one ended job."""
+        self._jobs.labels(kind=kind, state=state).inc()
+
+    def source_failed(self, source: str) -> None:
+        """Count a retrieval source that did not answer."""
+        self._source_failures.labels(source=source).inc()
+
+    def render(self) -> bytes:
+        """The exposition format."""
+        return generate_latest(self.registry)

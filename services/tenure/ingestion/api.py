@@ -1,0 +1,96 @@
+"""The ingestion service over HTTP."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from tenure.contracts.ingestion import (
+    FindingsOut,
+    IndexRequest,
+    IndexStatusOut,
+    JobOut,
+    NewRepository,
+    ProblemOut,
+    RebuildOut,
+    RefusedOut,
+    RepositoryOut,
+)
+from tenure.ingestion.service import IndexStatus, IngestionService
+from tenure.ingestion.verification import Findings
+from tenure.runtime.web import EditedWorkspace, OwnedWorkspace, ViewedWorkspace
+
+
+def ingestion_router(service: IngestionService) -> APIRouter:
+    """Endpoints for repositories, index jobs, status and repair."""
+    router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["index"])
+
+    @router.get("/repositories")
+    async def repositories(workspace_id: ViewedWorkspace) -> list[RepositoryOut]:
+        return [RepositoryOut.model_validate(r) for r in await service.repositories(workspace_id)]
+
+    @router.post("/repositories", status_code=201)
+    async def add_repository(workspace_id: EditedWorkspace, body: NewRepository) -> RepositoryOut:
+        return RepositoryOut.model_validate(await service.add_repository(workspace_id, body.path, body.name, body.tree))
+
+    @router.delete("/repositories/{repository_id}", status_code=204)
+    async def remove_repository(workspace_id: EditedWorkspace, repository_id: str) -> None:
+        await service.remove_repository(workspace_id, repository_id)
+
+    @router.post("/repositories/{repository_id}/index", status_code=202)
+    async def index(workspace_id: EditedWorkspace, repository_id: str, body: IndexRequest) -> JobOut:
+        return JobOut.model_validate(await service.request_index(workspace_id, repository_id, body.full))
+
+    @router.post("/repositories/{repository_id}/embed", status_code=202)
+    async def embed(workspace_id: EditedWorkspace, repository_id: str) -> JobOut:
+        return JobOut.model_validate(await service.request_embed(workspace_id, repository_id))
+
+    @router.get("/repositories/{repository_id}/status")
+    async def repository_status(workspace_id: ViewedWorkspace, repository_id: str) -> IndexStatusOut:
+        return _status(await service.status(workspace_id, repository_id))
+
+    @router.get("/index/status")
+    async def status(workspace_id: ViewedWorkspace) -> list[IndexStatusOut]:
+        found = await service.repositories(workspace_id)
+        return [_status(await service.status(workspace_id, repository.id)) for repository in found]
+
+    @router.get("/jobs")
+    async def jobs(workspace_id: ViewedWorkspace, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[JobOut]:
+        return [JobOut.model_validate(job) for job in await service.jobs(workspace_id, limit)]
+
+    @router.get("/verify")
+    async def verify(workspace_id: ViewedWorkspace) -> list[FindingsOut]:
+        return [_findings(found) for found in await service.verify(workspace_id)]
+
+    @router.post("/repair")
+    async def repair(workspace_id: OwnedWorkspace) -> list[FindingsOut]:
+        return [_findings(found) for found in await service.repair(workspace_id)]
+
+    @router.post("/rebuild")
+    async def rebuild(workspace_id: OwnedWorkspace) -> RebuildOut:
+        return RebuildOut(projected=await service.rebuild(workspace_id))
+
+    return router
+
+
+def _status(status: IndexStatus) -> IndexStatusOut:
+    return IndexStatusOut.model_validate(
+        {
+            **{
+                name: getattr(status, name)
+                for name in IndexStatusOut.model_fields
+                if name not in {"problems", "refused"}
+            },
+            "problems": [ProblemOut.model_validate(problem) for problem in status.problems],
+            "refused": [RefusedOut(path=path, reason=reason) for path, reason in status.refused],
+        }
+    )
+
+
+def _findings(found: Findings) -> FindingsOut:
+    return FindingsOut(
+        repository_id=found.repository_id,
+        is_clean=found.is_clean,
+        is_partial=found.is_partial,
+        counts=found.counts(),
+        examples=found.examples(),
+    )

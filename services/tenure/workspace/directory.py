@@ -1,0 +1,145 @@
+"""Workspaces, members and keys: use cases and endpoints of the directory."""
+
+import uuid
+from datetime import timedelta
+
+from fastapi import APIRouter
+
+from tenure.contracts.workspaces import (
+    IssuedKey,
+    KeyOut,
+    MemberOut,
+    NewKey,
+    NewMember,
+    NewWorkspace,
+    WorkspaceOut,
+)
+from tenure.core.commands import Project
+from tenure.core.errors import RecordNotFound
+from tenure.ports.clock import Clock
+from tenure.ports.records import Member, Role, Workspace
+from tenure.ports.repositories import Database
+from tenure.ports.task_queue import TaskQueue
+from tenure.runtime.auth import Authentication, Caller, issue_key
+from tenure.runtime.web import CurrentCaller, OwnedWorkspace, ViewedWorkspace
+
+
+class DirectoryService:
+    """Creates workspaces and says who may do what in them."""
+
+    def __init__(self, database: Database, authentication: Authentication, queue: TaskQueue, clock: Clock) -> None:
+        self._database = database
+        self._directory = database.directory
+        self._authentication = authentication
+        self._queue = queue
+        self._clock = clock
+
+    async def create(self, caller: Caller, name: str) -> WorkspaceOut:
+        """A new workspace with the caller as its owner."""
+        workspace = Workspace(str(uuid.uuid4()), name, self._clock.now())
+        await self._directory.add_workspace(workspace)
+        if not caller.is_local:
+            await self._directory.put_member(Member(workspace.id, caller.principal_id, caller.name, Role.OWNER))
+        return WorkspaceOut(id=workspace.id, name=name, created_at=workspace.created_at, role=Role.OWNER)
+
+    async def list(self, caller: Caller) -> list[WorkspaceOut]:
+        """The workspaces of which the caller is a member, by name."""
+        found = []
+        for member in await self._authentication.visible(caller):
+            workspace = await self._directory.workspace(member.workspace_id)
+            found.append(
+                WorkspaceOut(id=workspace.id, name=workspace.name, created_at=workspace.created_at, role=member.role)
+            )
+        return sorted(found, key=lambda workspace: (workspace.name, workspace.id))
+
+    async def delete(self, workspace_id: str) -> None:
+        """Remove the workspace from every store."""
+        await self._directory.delete_workspace(workspace_id)
+        await self._queue.send(Project(workspace_id))
+
+    async def members(self, workspace_id: str) -> list[Member]:
+        """Members by name."""
+        return await self._directory.members(workspace_id)
+
+    async def put_member(self, workspace_id: str, new: NewMember) -> Member:
+        """Add a member, or change its role."""
+        principal_id = new.principal_id or str(uuid.uuid4())
+        if new.principal_id is None:
+            await self._directory.add_principal(principal_id, new.name)
+        elif await self._directory.role(workspace_id, principal_id) is None:
+            raise RecordNotFound(f"no principal {principal_id!r} in this workspace; leave principal_id out to add one")
+        member = Member(workspace_id, principal_id, new.name, new.role)
+        await self._directory.put_member(member)
+        return member
+
+    async def remove_member(self, workspace_id: str, principal_id: str) -> None:
+        """Take a member's role away."""
+        await self._require_member(workspace_id, principal_id)
+        await self._directory.remove_member(workspace_id, principal_id)
+
+    async def issue(self, workspace_id: str, new: NewKey) -> IssuedKey:
+        """A key for a member of this workspace."""
+        await self._require_member(workspace_id, new.principal_id)
+        lifetime = timedelta(days=new.expires_in_days) if new.expires_in_days else None
+        key, secret = await issue_key(self._directory, self._clock, new.principal_id, lifetime)
+        return IssuedKey(id=key.id, key=secret, prefix=key.prefix, expires_at=key.expires_at)
+
+    async def keys(self, workspace_id: str) -> list[KeyOut]:
+        """The keys of the workspace's members."""
+        members = await self._directory.members(workspace_id)
+        return [
+            KeyOut.model_validate(key) for member in members for key in await self._directory.keys(member.principal_id)
+        ]
+
+    async def revoke(self, workspace_id: str, key_id: str) -> None:
+        """Revoke a key of a member."""
+        if key_id not in {key.id for key in await self.keys(workspace_id)}:
+            raise RecordNotFound(f"no key {key_id!r} in this workspace")
+        await self._directory.revoke_key(key_id, self._clock.now())
+
+    async def _require_member(self, workspace_id: str, principal_id: str) -> None:
+        if await self._directory.role(workspace_id, principal_id) is None:
+            raise RecordNotFound(f"no member {principal_id!r} in this workspace")
+
+
+def directory_router(service: DirectoryService) -> APIRouter:
+    """Endpoints for workspaces, members and keys."""
+    router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"])
+
+    @router.get("")
+    async def workspaces(caller: CurrentCaller) -> list[WorkspaceOut]:
+        return await service.list(caller)
+
+    @router.post("", status_code=201)
+    async def create(caller: CurrentCaller, body: NewWorkspace) -> WorkspaceOut:
+        return await service.create(caller, body.name)
+
+    @router.delete("/{workspace_id}", status_code=204)
+    async def delete(workspace_id: OwnedWorkspace) -> None:
+        await service.delete(workspace_id)
+
+    @router.get("/{workspace_id}/members")
+    async def members(workspace_id: ViewedWorkspace) -> list[MemberOut]:
+        return [MemberOut.model_validate(member) for member in await service.members(workspace_id)]
+
+    @router.put("/{workspace_id}/members")
+    async def put_member(workspace_id: OwnedWorkspace, body: NewMember) -> MemberOut:
+        return MemberOut.model_validate(await service.put_member(workspace_id, body))
+
+    @router.delete("/{workspace_id}/members/{principal_id}", status_code=204)
+    async def remove_member(workspace_id: OwnedWorkspace, principal_id: str) -> None:
+        await service.remove_member(workspace_id, principal_id)
+
+    @router.get("/{workspace_id}/keys")
+    async def keys(workspace_id: OwnedWorkspace) -> list[KeyOut]:
+        return await service.keys(workspace_id)
+
+    @router.post("/{workspace_id}/keys", status_code=201)
+    async def issue(workspace_id: OwnedWorkspace, body: NewKey) -> IssuedKey:
+        return await service.issue(workspace_id, body)
+
+    @router.delete("/{workspace_id}/keys/{key_id}", status_code=204)
+    async def revoke(workspace_id: OwnedWorkspace, key_id: str) -> None:
+        await service.revoke(workspace_id, key_id)
+
+    return router
