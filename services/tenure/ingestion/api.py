@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query, Request
 
 from tenure.contracts.ingestion import (
     FindingsOut,
@@ -20,56 +20,72 @@ from tenure.ingestion.verification import Findings
 from tenure.runtime.web import EditedWorkspace, OwnedWorkspace, ViewedWorkspace
 
 
-def ingestion_router(service: IngestionService) -> APIRouter:
-    """Endpoints for repositories, index jobs, status and repair."""
-    router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["index"])
+def _service(request: Request) -> IngestionService:
+    service: IngestionService = request.app.state.ingestion
+    return service
 
-    @router.get("/repositories")
-    async def repositories(workspace_id: ViewedWorkspace) -> list[RepositoryOut]:
-        return [RepositoryOut.model_validate(r) for r in await service.repositories(workspace_id)]
 
-    @router.post("/repositories", status_code=201)
-    async def add_repository(workspace_id: EditedWorkspace, body: NewRepository) -> RepositoryOut:
-        return RepositoryOut.model_validate(await service.add_repository(workspace_id, body.path, body.name, body.tree))
+Service = Annotated[IngestionService, Depends(_service)]
+"""Endpoints for repositories, index jobs, status and repair."""
+router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["index"])
 
-    @router.delete("/repositories/{repository_id}", status_code=204)
-    async def remove_repository(workspace_id: EditedWorkspace, repository_id: str) -> None:
-        await service.remove_repository(workspace_id, repository_id)
 
-    @router.post("/repositories/{repository_id}/index", status_code=202)
-    async def index(workspace_id: EditedWorkspace, repository_id: str, body: IndexRequest) -> JobOut:
-        return JobOut.model_validate(await service.request_index(workspace_id, repository_id, body.full))
+@router.get("/repositories")
+async def repositories(service: Service, workspace_id: ViewedWorkspace) -> list[RepositoryOut]:
+    return [RepositoryOut.model_validate(r) for r in await service.repositories(workspace_id)]
 
-    @router.post("/repositories/{repository_id}/embed", status_code=202)
-    async def embed(workspace_id: EditedWorkspace, repository_id: str) -> JobOut:
-        return JobOut.model_validate(await service.request_embed(workspace_id, repository_id))
 
-    @router.get("/repositories/{repository_id}/status")
-    async def repository_status(workspace_id: ViewedWorkspace, repository_id: str) -> IndexStatusOut:
-        return _status(await service.status(workspace_id, repository_id))
+@router.post("/repositories", status_code=201)
+async def add_repository(service: Service, workspace_id: EditedWorkspace, body: NewRepository) -> RepositoryOut:
+    return RepositoryOut.model_validate(await service.add_repository(workspace_id, body.path, body.name, body.tree))
 
-    @router.get("/index/status")
-    async def status(workspace_id: ViewedWorkspace) -> list[IndexStatusOut]:
-        found = await service.repositories(workspace_id)
-        return [_status(await service.status(workspace_id, repository.id)) for repository in found]
 
-    @router.get("/jobs")
-    async def jobs(workspace_id: ViewedWorkspace, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> list[JobOut]:
-        return [JobOut.model_validate(job) for job in await service.jobs(workspace_id, limit)]
+@router.delete("/repositories/{repository_id}", status_code=204)
+async def remove_repository(service: Service, workspace_id: EditedWorkspace, repository_id: str) -> None:
+    await service.remove_repository(workspace_id, repository_id)
 
-    @router.get("/verify")
-    async def verify(workspace_id: ViewedWorkspace) -> list[FindingsOut]:
-        return [_findings(found) for found in await service.verify(workspace_id)]
 
-    @router.post("/repair")
-    async def repair(workspace_id: OwnedWorkspace) -> list[FindingsOut]:
-        return [_findings(found) for found in await service.repair(workspace_id)]
+@router.post("/repositories/{repository_id}/index", status_code=202)
+async def index(service: Service, workspace_id: EditedWorkspace, repository_id: str, body: IndexRequest) -> JobOut:
+    return JobOut.model_validate(await service.request_index(workspace_id, repository_id, body.full))
 
-    @router.post("/rebuild")
-    async def rebuild(workspace_id: OwnedWorkspace) -> RebuildOut:
-        return RebuildOut(projected=await service.rebuild(workspace_id))
 
-    return router
+@router.post("/repositories/{repository_id}/embed", status_code=202)
+async def embed(service: Service, workspace_id: EditedWorkspace, repository_id: str) -> JobOut:
+    return JobOut.model_validate(await service.request_embed(workspace_id, repository_id))
+
+
+@router.get("/repositories/{repository_id}/status")
+async def repository_status(service: Service, workspace_id: ViewedWorkspace, repository_id: str) -> IndexStatusOut:
+    return _status(await service.status(workspace_id, repository_id))
+
+
+@router.get("/index/status")
+async def status(service: Service, workspace_id: ViewedWorkspace) -> list[IndexStatusOut]:
+    found = await service.repositories(workspace_id)
+    return [_status(await service.status(workspace_id, repository.id)) for repository in found]
+
+
+@router.get("/jobs")
+async def jobs(
+    service: Service, workspace_id: ViewedWorkspace, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> list[JobOut]:
+    return [JobOut.model_validate(job) for job in await service.jobs(workspace_id, limit)]
+
+
+@router.get("/verify")
+async def verify(service: Service, workspace_id: ViewedWorkspace) -> list[FindingsOut]:
+    return [_findings(found) for found in await service.verify(workspace_id)]
+
+
+@router.post("/repair")
+async def repair(service: Service, workspace_id: OwnedWorkspace) -> list[FindingsOut]:
+    return [_findings(found) for found in await service.repair(workspace_id)]
+
+
+@router.post("/rebuild")
+async def rebuild(service: Service, workspace_id: OwnedWorkspace) -> RebuildOut:
+    return RebuildOut(projected=await service.rebuild(workspace_id))
 
 
 def _status(status: IndexStatus) -> IndexStatusOut:

@@ -42,7 +42,7 @@ class Projection:
                 if not entries:
                     return done
                 kind = entries[0].kind
-                batch = [entry for entry in _leading(entries, kind)]
+                batch = list(_leading(entries, kind))
                 step = await self._load(work, kind, batch)
             await step.apply(self._vectors, workspace_id)
             async with self._database.writing(workspace_id) as work:

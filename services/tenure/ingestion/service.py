@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from tenure.core.commands import JobKind, JobState, Project, RunJob
@@ -210,24 +210,19 @@ class IngestionService:
         they leave the job to its lease, so that it is tried again and parked in the end.
         """
         try:
-            if leased.job.kind is JobKind.EMBED:
-                return await self._embedding.run(leased), ""
-            report = await self._indexing.run(leased)
-            leased.progress.update(
-                files=report.files,
-                parsed=report.parsed,
-                unchanged=report.unchanged,
-                removed=report.removed,
-                left_out=report.left_out,
-                failed=report.failed,
-                commits=report.commits,
-                full=report.is_full,
-            )
-            return (JobState.DONE_WITH_ERRORS if report.failed else JobState.DONE), ""
+            state = await self._work(leased)
         except LeaseLost:
             raise
         except TenureError as error:
             return JobState.FAILED, str(error)
+        return state, ""
+
+    async def _work(self, leased: LeasedJob) -> JobState:
+        if leased.job.kind is JobKind.EMBED:
+            return await self._embedding.run(leased)
+        report = await self._indexing.run(leased)
+        leased.progress.update(asdict(report))
+        return JobState.DONE_WITH_ERRORS if report.failed else JobState.DONE
 
 
 def index_state(

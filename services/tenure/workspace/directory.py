@@ -2,8 +2,9 @@
 
 import uuid
 from datetime import timedelta
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends, Request
 
 from tenure.contracts.workspaces import (
     IssuedKey,
@@ -102,44 +103,56 @@ class DirectoryService:
             raise RecordNotFound(f"no member {principal_id!r} in this workspace")
 
 
-def directory_router(service: DirectoryService) -> APIRouter:
-    """Endpoints for workspaces, members and keys."""
-    router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"])
+def _service(request: Request) -> DirectoryService:
+    service: DirectoryService = request.app.state.directory
+    return service
 
-    @router.get("")
-    async def workspaces(caller: CurrentCaller) -> list[WorkspaceOut]:
-        return await service.list(caller)
 
-    @router.post("", status_code=201)
-    async def create(caller: CurrentCaller, body: NewWorkspace) -> WorkspaceOut:
-        return await service.create(caller, body.name)
+Service = Annotated[DirectoryService, Depends(_service)]
+"""Endpoints for workspaces, members and keys."""
+router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"])
 
-    @router.delete("/{workspace_id}", status_code=204)
-    async def delete(workspace_id: OwnedWorkspace) -> None:
-        await service.delete(workspace_id)
 
-    @router.get("/{workspace_id}/members")
-    async def members(workspace_id: ViewedWorkspace) -> list[MemberOut]:
-        return [MemberOut.model_validate(member) for member in await service.members(workspace_id)]
+@router.get("")
+async def workspaces(service: Service, caller: CurrentCaller) -> list[WorkspaceOut]:
+    return await service.list(caller)
 
-    @router.put("/{workspace_id}/members")
-    async def put_member(workspace_id: OwnedWorkspace, body: NewMember) -> MemberOut:
-        return MemberOut.model_validate(await service.put_member(workspace_id, body))
 
-    @router.delete("/{workspace_id}/members/{principal_id}", status_code=204)
-    async def remove_member(workspace_id: OwnedWorkspace, principal_id: str) -> None:
-        await service.remove_member(workspace_id, principal_id)
+@router.post("", status_code=201)
+async def create(service: Service, caller: CurrentCaller, body: NewWorkspace) -> WorkspaceOut:
+    return await service.create(caller, body.name)
 
-    @router.get("/{workspace_id}/keys")
-    async def keys(workspace_id: OwnedWorkspace) -> list[KeyOut]:
-        return await service.keys(workspace_id)
 
-    @router.post("/{workspace_id}/keys", status_code=201)
-    async def issue(workspace_id: OwnedWorkspace, body: NewKey) -> IssuedKey:
-        return await service.issue(workspace_id, body)
+@router.delete("/{workspace_id}", status_code=204)
+async def delete(service: Service, workspace_id: OwnedWorkspace) -> None:
+    await service.delete(workspace_id)
 
-    @router.delete("/{workspace_id}/keys/{key_id}", status_code=204)
-    async def revoke(workspace_id: OwnedWorkspace, key_id: str) -> None:
-        await service.revoke(workspace_id, key_id)
 
-    return router
+@router.get("/{workspace_id}/members")
+async def members(service: Service, workspace_id: ViewedWorkspace) -> list[MemberOut]:
+    return [MemberOut.model_validate(member) for member in await service.members(workspace_id)]
+
+
+@router.put("/{workspace_id}/members")
+async def put_member(service: Service, workspace_id: OwnedWorkspace, body: NewMember) -> MemberOut:
+    return MemberOut.model_validate(await service.put_member(workspace_id, body))
+
+
+@router.delete("/{workspace_id}/members/{principal_id}", status_code=204)
+async def remove_member(service: Service, workspace_id: OwnedWorkspace, principal_id: str) -> None:
+    await service.remove_member(workspace_id, principal_id)
+
+
+@router.get("/{workspace_id}/keys")
+async def keys(service: Service, workspace_id: OwnedWorkspace) -> list[KeyOut]:
+    return await service.keys(workspace_id)
+
+
+@router.post("/{workspace_id}/keys", status_code=201)
+async def issue(service: Service, workspace_id: OwnedWorkspace, body: NewKey) -> IssuedKey:
+    return await service.issue(workspace_id, body)
+
+
+@router.delete("/{workspace_id}/keys/{key_id}", status_code=204)
+async def revoke(service: Service, workspace_id: OwnedWorkspace, key_id: str) -> None:
+    await service.revoke(workspace_id, key_id)
