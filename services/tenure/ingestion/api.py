@@ -26,7 +26,6 @@ def _service(request: Request) -> IngestionService:
 
 
 Service = Annotated[IngestionService, Depends(_service)]
-"""Endpoints for repositories, index jobs, status and repair."""
 router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["index"])
 
 
@@ -37,6 +36,7 @@ async def repositories(service: Service, workspace_id: ViewedWorkspace) -> list[
 
 @router.post("/repositories", status_code=201)
 async def add_repository(service: Service, workspace_id: EditedWorkspace, body: NewRepository) -> RepositoryOut:
+    """The workspace's repositories, by name."""
     return RepositoryOut.model_validate(await service.add_repository(workspace_id, body.path, body.name, body.tree))
 
 
@@ -47,6 +47,7 @@ async def remove_repository(service: Service, workspace_id: EditedWorkspace, rep
 
 @router.post("/repositories/{repository_id}/index", status_code=202)
 async def index(service: Service, workspace_id: EditedWorkspace, repository_id: str, body: IndexRequest) -> JobOut:
+    """Remove a repository from every store."""
     return JobOut.model_validate(await service.request_index(workspace_id, repository_id, body.full))
 
 
@@ -57,6 +58,7 @@ async def embed(service: Service, workspace_id: EditedWorkspace, repository_id: 
 
 @router.get("/repositories/{repository_id}/status")
 async def repository_status(service: Service, workspace_id: ViewedWorkspace, repository_id: str) -> IndexStatusOut:
+    """Request dense vectors for what has none; refused texts are tried again."""
     return _status(await service.status(workspace_id, repository_id))
 
 
@@ -70,6 +72,7 @@ async def status(service: Service, workspace_id: ViewedWorkspace) -> list[IndexS
 async def jobs(
     service: Service, workspace_id: ViewedWorkspace, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> list[JobOut]:
+    """The state of every repository's index."""
     return [JobOut.model_validate(job) for job in await service.jobs(workspace_id, limit)]
 
 
@@ -80,6 +83,7 @@ async def verify(service: Service, workspace_id: ViewedWorkspace) -> list[Findin
 
 @router.post("/repair")
 async def repair(service: Service, workspace_id: OwnedWorkspace) -> list[FindingsOut]:
+    """Compare truth and projections both ways."""
     return [_findings(found) for found in await service.repair(workspace_id)]
 
 
@@ -89,6 +93,7 @@ async def rebuild(service: Service, workspace_id: OwnedWorkspace) -> RebuildOut:
 
 
 def _status(status: IndexStatus) -> IndexStatusOut:
+    """Restore the projections from SQL alone."""
     return IndexStatusOut.model_validate(
         {
             **{

@@ -109,7 +109,6 @@ def _service(request: Request) -> DirectoryService:
 
 
 Service = Annotated[DirectoryService, Depends(_service)]
-"""Endpoints for workspaces, members and keys."""
 router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"])
 
 
@@ -120,6 +119,7 @@ async def workspaces(service: Service, caller: CurrentCaller) -> list[WorkspaceO
 
 @router.post("", status_code=201)
 async def create(service: Service, caller: CurrentCaller, body: NewWorkspace) -> WorkspaceOut:
+    """The caller's workspaces."""
     return await service.create(caller, body.name)
 
 
@@ -130,6 +130,7 @@ async def delete(service: Service, workspace_id: OwnedWorkspace) -> None:
 
 @router.get("/{workspace_id}/members")
 async def members(service: Service, workspace_id: ViewedWorkspace) -> list[MemberOut]:
+    """Remove the workspace from every store."""
     return [MemberOut.model_validate(member) for member in await service.members(workspace_id)]
 
 
@@ -140,6 +141,7 @@ async def put_member(service: Service, workspace_id: OwnedWorkspace, body: NewMe
 
 @router.delete("/{workspace_id}/members/{principal_id}", status_code=204)
 async def remove_member(service: Service, workspace_id: OwnedWorkspace, principal_id: str) -> None:
+    """Add a member or change its role."""
     await service.remove_member(workspace_id, principal_id)
 
 
@@ -150,9 +152,11 @@ async def keys(service: Service, workspace_id: OwnedWorkspace) -> list[KeyOut]:
 
 @router.post("/{workspace_id}/keys", status_code=201)
 async def issue(service: Service, workspace_id: OwnedWorkspace, body: NewKey) -> IssuedKey:
+    """The members' keys, without their secrets."""
     return await service.issue(workspace_id, body)
 
 
 @router.delete("/{workspace_id}/keys/{key_id}", status_code=204)
 async def revoke(service: Service, workspace_id: OwnedWorkspace, key_id: str) -> None:
+    """Revoke a key."""
     await service.revoke(workspace_id, key_id)
