@@ -1,0 +1,219 @@
+"""Secrets that only their surroundings give away: telling names with values, headers, commands, bare random strings.
+
+For configuration, tool output and free text; never applied to source code, where names like these are everyday words.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import pairwise
+
+from tenure.core.secret_shapes import is_placeholder
+
+
+class Strictness(StrEnum):
+    """What a text is, and with it which rules apply.
+
+    `source`: exact shapes only. `document`: also telling names with values. `configuration` and `free_text` (commit
+    messages, tool output, events, queries): also bare random strings; in configuration every value of a password's
+    name is one, in free text it has to look like a value and not like prose or code.
+    """
+
+    SOURCE = "source"
+    DOCUMENT = "document"
+    CONFIGURATION = "configuration"
+    FREE_TEXT = "free_text"
+
+
+NAME_MARKS = (
+    b"pass",
+    b"pwd",
+    b"secret",
+    b"token",
+    b"key",
+    b"credential",
+    b"auth",
+    b"bearer",
+    b"cookie",
+    b"curl",
+    b"mysql",
+)
+"""Lower-case; a line without any of them is never looked at by the rules of this module, random strings excepted."""
+
+_STRONG = (
+    r"password|passwd|passphrase|passcode|pwd|(?<![a-z])pass|(?:client|app|consumer|webhook|signing)[_-]?secret"
+    r"|secret[_-]?(?:access[_-]?)?key"
+)
+_WEAK = (
+    r"(?:api|access|private|signing|encryption|encrypt|account|auth|master|service|deploy|license|session|hmac|jwt)[_ -]?key"
+    r"|token|secret|credentials?|(?<![a-z])auth|cookie"
+)
+_NAMED = re.compile(
+    rf"(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK}))"
+    r"(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|staging|test|live|old|new|default|value|b64|base64))?"
+    r"(?:\\?[\"'`])?\]?"
+    r"(?P<separator>\s{0,32}(?:=>|:=|=|:)\s{0,32}|\"?\s+value\s?=\s?|\"?,?\s*\n\s*-?\s?\"?value\"?\s?:\s?|>)"
+    r"(?:[bruf]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
+    r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
+    re.IGNORECASE,
+)
+_FLAG = re.compile(
+    rf"(?<![\w-])--?[a-z-]{{0,40}}(?:{_STRONG}|{_WEAK})\s{{1,8}}(?P<quote>[\"']?)(?P<value>[^\s\"'-][^\s\"']{{3,1024}})(?P=quote)",
+    re.IGNORECASE,
+)
+_SPOKEN = re.compile(
+    r"(?:password|passwd|passphrase|pwd)\s{1,8}(?:(?:is|was|to|of)\s{1,8})?[\"'`]?(?P<value>[^\s\"'`=:]{8,128})",
+    re.IGNORECASE,
+)
+_NETRC = re.compile(r"(?:\blogin|\baccount)\s+\S{1,256}\s+password\s+(?P<value>\S{1,256})", re.IGNORECASE)
+_HEADER = re.compile(
+    r"(?:authorization[\"']?\]?\s{0,8}[:=,]\s{0,8}\\?[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot)\s{1,8})?|\bbearer\s{1,8})"
+    r"(?P<value>[A-Za-z0-9._~+/=-]{8,8192})",
+    re.IGNORECASE,
+)
+_COMMANDS = (
+    re.compile(
+        r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user|--proxy-user)[ =]{0,4}[\"']?[^\s:\"']{1,128}:(?P<value>[^\s\"']{1,256})"
+    ),
+    re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,256}?\s-p(?P<value>[^\s\"']{3,256})"),
+    re.compile(r"\bsshpass\s{1,8}-p[ =]{0,4}[\"']?(?P<value>[^\s\"']{1,256})"),
+)
+_RANDOM_RUN = re.compile(r"(?<![A-Za-z0-9_+=./%-])[A-Za-z0-9_+=-]{32,512}(?![A-Za-z0-9_+=./%-])")
+_HASH_BEFORE = re.compile(
+    r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|hash|etag|ssh-\w+|ecdsa[\w-]*)\W{0,4}$", re.IGNORECASE
+)
+_HASH_WINDOW = 24
+_CODE = re.compile(r"[A-Za-z_][\w.]*[(\[].*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+[,;:)\]}]*|[({\[].*", re.DOTALL)
+_VERSION = re.compile(r"v?\d+(?:\.\d+)+\S{0,16}|[\d.,_:-]+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_CONSTANT_NAME = re.compile(r"[A-Z0-9_.-]+")
+
+MIN_WEAK_CHARS = 8
+"""A value of a name that is often harmless (token, key) is a secret from this length on."""
+MIN_RANDOM_CHARS = 12
+MIN_RANDOM_ENTROPY = 3.0
+"""Bits per character; English words of this length stay below, 12 random letters and digits lie near 3.4."""
+MIN_BARE_ENTROPY = 4.2
+"""Bits per character of a bare random string: hex can't exceed 4, 32 random base62 characters lie near 4.6."""
+MIN_BARE_CHANGES = 0.4
+"""Share of neighbours of different class (lower, upper, digit): about .6 when random, .3 in CamelCase."""
+
+
+def entropy(value: str) -> float:
+    """Shannon entropy of the characters of `value`, in bits per character; 0 for ''."""
+    total = len(value)
+    return -sum(n / total * math.log2(n / total) for n in Counter(value).values())
+
+
+def _has_letter_and_digit(value: str) -> bool:
+    return any(c.isalpha() for c in value) and any(c.isdigit() for c in value)
+
+
+def is_random(value: str) -> bool:
+    """Whether `value` reads like a generated key rather than like a word, a name or a version."""
+    return (
+        len(value) >= MIN_RANDOM_CHARS
+        and _has_letter_and_digit(value)
+        and entropy(value) >= MIN_RANDOM_ENTROPY
+        and (sum(c.isdigit() for c in value) >= 3 or _IDENTIFIER.fullmatch(value) is None)  # `Base64Encoder2` has fewer
+    )
+
+
+def _changes(value: str) -> float:
+    kinds = [0 if c.islower() else 1 if c.isupper() else 2 if c.isdigit() else 3 for c in value]
+    return sum(a != b for a, b in pairwise(kinds)) / max(1, len(kinds) - 1)
+
+
+def is_bare_secret(value: str) -> bool:
+    """Whether a string without any telling surroundings is random in a way that hashes, UUIDs and names are not."""
+    bare = value.strip("=_-+")
+    has_all = any(c.islower() for c in bare) and any(c.isupper() for c in bare) and any(c.isdigit() for c in bare)
+    return has_all and entropy(bare) >= MIN_BARE_ENTROPY and _changes(bare) >= MIN_BARE_CHANGES
+
+
+def _is_prose(value: str) -> bool:
+    return " " in value.strip() and not any(c.isdigit() for c in value)
+
+
+def _is_strong_value(match: re.Match[str], value: str, strictness: Strictness) -> bool:
+    if len(value) < 3 or _is_prose(value):  # shorter is a flag or a sign
+        return False
+    if strictness is Strictness.CONFIGURATION or match["quoted"] is not None:
+        return True
+    if value.isalpha() or (_IDENTIFIER.fullmatch(value) and not any(c.isdigit() for c in value)):
+        # Free text: `PGPASSWORD=letmein psql` is a value, `connect(password=entered)` and `Password: required` are not.
+        return match["separator"] == "=" and _CONSTANT_NAME.fullmatch(match[0].partition("=")[0]) is not None
+    return any(c.isalnum() for c in value)
+
+
+def _is_named_value(match: re.Match[str], value: str, strictness: Strictness) -> bool:
+    is_quoted = match["quoted"] is not None
+    if is_placeholder(value) or (not is_quoted and _CODE.fullmatch(value)):
+        return False
+    if match["strong"] is not None:
+        return _is_strong_value(match, value, strictness)
+    if len(value) < MIN_WEAK_CHARS or _VERSION.fullmatch(value) or _is_prose(value):
+        return False
+    if is_quoted or strictness is Strictness.CONFIGURATION:
+        return _has_letter_and_digit(value) or is_random(value)
+    return is_random(value)
+
+
+def _named(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
+    for match in _NAMED.finditer(text, start, end):
+        group = "quoted" if match["quoted"] is not None else "bare"
+        value = match[group]
+        if group == "bare":
+            value = value.split("</", 1)[0] if match["separator"] == ">" else value.rstrip(",;)]}")
+        elif _HAS_SCHEME.match(value):
+            continue
+        if value and _is_named_value(match, value, strictness):
+            yield match.start(group), match.start(group) + len(value)
+
+
+_HAS_SCHEME = re.compile(r"(?:bearer|basic|token)\s", re.IGNORECASE)
+"""Such a value is a header's: the header rule masks what follows the scheme."""
+
+
+def _spoken(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for match in _SPOKEN.finditer(text, start, end):
+        value = match["value"].rstrip(".,;)")
+        has_sign = any(not c.isalnum() and c not in "._-/()[]{}<>" for c in value)
+        if (
+            not is_placeholder(value)
+            and not _CODE.fullmatch(value)
+            and _has_letter_and_digit(value)
+            and (has_sign or is_random(value))
+        ):
+            yield match.start("value"), match.start("value") + len(value)
+
+
+def _plain(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for match in pattern.finditer(text, start, end):
+        if not is_placeholder(match["value"]) and not _CODE.fullmatch(match["value"]):
+            yield match.span("value")
+
+
+def named_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
+    """Spans of values in `text[start:end]` (a marked line and the one after it) that their names, headers or commands give away."""
+    yield from _named(text, start, end, strictness)
+    yield from _spoken(text, start, end)
+    yield from _plain(_NETRC, text, start, end)
+    for match in _HEADER.finditer(text, start, end):
+        if any(c.isdigit() for c in match["value"]) and not is_placeholder(match["value"]):
+            yield match.span("value")
+    for match in _FLAG.finditer(text, start, end):
+        if not is_placeholder(match["value"]) and not match["value"].isalpha() and not _CODE.fullmatch(match["value"]):
+            yield match.span("value")
+    for command in _COMMANDS:
+        yield from _plain(command, text, start, end)
+
+
+def bare_secrets(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Spans of random strings in `text[start:end]` that stand alone, unless a word before them says that they are hashes or public keys."""
+    for match in _RANDOM_RUN.finditer(text, start, end):
+        before = text[max(0, match.start() - _HASH_WINDOW) : match.start()]
+        if is_bare_secret(match[0]) and not _HASH_BEFORE.search(before):
+            yield match.span()

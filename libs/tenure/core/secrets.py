@@ -1,0 +1,200 @@
+"""The choke point for secrets: what passes here may be stored, queued, logged and shown to a model (SPEC section 3.7).
+
+A byte prefilter marks lines at the speed of `bytes.find`; only marked lines meet the exact detectors. Masking puts `*`
+for each character that is not white space, so lines and columns stay, and masking twice equals masking once.
+Out of reach by design: a token that source code puts together from pieces, and a password that nothing gives away.
+"""
+
+import re
+import string
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from tenure.core import secret_shapes as shapes
+from tenure.core.secret_names import NAME_MARKS, Strictness, bare_secrets, named_secrets
+
+Span = tuple[int, int]
+"""Start and end index of a secret in its text."""
+Detector = Callable[[str], Iterable[Span]]
+"""Finds secrets in one marked line."""
+
+_TOKEN, _OTHER = b"a", b" "
+_TOKEN_CHARS = frozenset((string.ascii_letters + string.digits + "_-").encode())
+_CLASSES = bytes(_TOKEN[0] if byte in _TOKEN_CHARS else _OTHER[0] for byte in range(256))
+_TOKEN_RUN = _TOKEN * shapes.MIN_TOKEN_RUN
+_LEFT_CONTEXT = 40
+"""Characters before a token run in which its prefix may begin (`SG.`, `hooks.slack.com/services/T0/B0/`)."""
+_NOT_SPACE = re.compile(r"\S")
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A text without its secrets: as many lines and characters as before, and how many secrets were masked."""
+
+    text: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """A text with its bytes in which one byte stands for one character, so that indices agree."""
+
+    text: str
+    raw: bytes
+
+    def line(self, index: int) -> Span:
+        """The line that holds `index`, without its end."""
+        end = self.raw.find(b"\n", index)
+        return self.raw.rfind(b"\n", 0, index) + 1, len(self.raw) if end < 0 else end
+
+
+def _occurrences(data: bytes, mark: bytes) -> Iterator[int]:
+    index = data.find(mark)
+    while index >= 0:
+        yield index
+        index = data.find(mark, index + len(mark))
+
+
+def _token_runs(raw: bytes) -> Iterator[Span]:
+    classes = raw.translate(_CLASSES)
+    start = classes.find(_TOKEN_RUN)
+    while start >= 0:
+        end = classes.find(_OTHER, start + len(_TOKEN_RUN))
+        end = len(classes) if end < 0 else end
+        yield start, end
+        start = classes.find(_TOKEN_RUN, end)
+
+
+def _shape_lines(scan: _Scan) -> set[Span]:
+    """The lines on which a vendor's token may stand."""
+    lines: set[Span] = set()
+    for start, end in _token_runs(scan.raw):
+        if shapes.VENDOR_PREFIX.search(scan.text, max(0, start - _LEFT_CONTEXT), end):
+            lines.add(scan.line(start))
+    lines.update(scan.line(index) for index in _occurrences(scan.raw, shapes.AZURE_MARK.encode()))
+    return lines
+
+
+def _name_lines(scan: _Scan) -> set[Span]:
+    """The lines on which a telling name stands."""
+    lowered = scan.raw.lower()
+    lines: set[Span] = set()
+    for mark in NAME_MARKS:
+        index = lowered.find(mark)
+        while index >= 0:
+            line = scan.line(index)
+            lines.add(line)
+            index = lowered.find(mark, line[1])
+    return lines
+
+
+def _urls(scan: _Scan) -> Iterator[Span]:
+    for index in _occurrences(scan.raw, shapes.URL_MARK.encode()):
+        match = shapes.URL_CREDENTIALS.match(scan.text, index)
+        if match is None:
+            continue
+        group = 1 if match[1] is not None else 2
+        is_token = group == 1 or any(c.isdigit() for c in match[2])
+        if is_token and not shapes.is_placeholder(match[group]) and not _is_interpolated(match[group]):
+            yield match.span(group)
+
+
+def _is_interpolated(value: str) -> bool:
+    """Whether a URL's password is put in when the program runs, or is a port that only looks like one."""
+    return any(sign in value for sign in "{}$()") or re.fullmatch(r"%\w.*|\d{2,5}[,;].*", value) is not None
+
+
+def _private_keys(scan: _Scan) -> Iterator[Span]:
+    for mark in (shapes.PRIVATE_KEY_MARK_TIGHT, shapes.PRIVATE_KEY_MARK):
+        for index in _occurrences(scan.raw, mark.encode()):
+            begin = shapes.PRIVATE_KEY_BEGIN.search(scan.text, max(0, index - 3), index + 96)
+            if begin is not None:
+                yield begin.end(), shapes.private_key_end(scan.text, begin.end())
+
+
+def _find(text: str, strictness: Strictness, second_opinion: Detector | None) -> Iterator[Span]:
+    scan = _Scan(text, text.encode("ascii", "replace"))
+    yield from _private_keys(scan)
+    yield from _urls(scan)
+    marked = _shape_lines(scan)
+    for start, end in marked:
+        for pattern in (shapes.VENDOR_TOKEN, shapes.AZURE_KEY):
+            yield from (match.span() for match in pattern.finditer(text, start, end))
+    if strictness is not Strictness.SOURCE:
+        named = _name_lines(scan)
+        for start, end in named:
+            yield from named_secrets(text, start, scan.line(min(end + 1, len(text)))[1], strictness)
+        marked |= named
+        if strictness is not Strictness.DOCUMENT:
+            for start, end in {scan.line(run[0]) for run in _token_runs(scan.raw)}:
+                yield from bare_secrets(text, start, end)
+    if second_opinion is not None:
+        for start, end in marked:
+            yield from ((start + a, start + b) for a, b in second_opinion(text[start:end]))
+
+
+def _blank(text: str, spans: Iterable[Span]) -> Masked:
+    """`text` with the characters of all spans masked; overlapping spans count as one secret, masked ones as none."""
+    pieces: list[str] = []
+    done = count = 0
+    for start, end in sorted(spans):
+        if end <= done or not text[start:end].strip("* \t\r\n"):
+            continue
+        count += start >= done
+        begin = max(start, done)
+        pieces += (text[done:begin], _NOT_SPACE.sub("*", text[begin:end]))
+        done = end
+    return Masked("".join((*pieces, text[done:])), count)
+
+
+def mask(text: str, *, strictness: Strictness, second_opinion: Detector | None = None) -> Masked:
+    """`text` with its secrets masked, with the same lines and columns; masking the result again changes nothing.
+
+    `second_opinion` is asked about each marked line (vendor prefix, telling name) and adds spans of that line.
+    """
+    count = 0
+    while True:
+        masked = _blank(text, _find(text, strictness, second_opinion))
+        if masked.count == 0:
+            return Masked(text, count)
+        text, count = masked.text, count + masked.count
+
+
+_PRIVATE_TAG = re.compile(r"<\s*(/?)\s*private\s*>", re.IGNORECASE)
+
+
+def _private_spans(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Outermost private spans, tags included, and whether they are closed."""
+    depth = begin = 0
+    for tag in _PRIVATE_TAG.finditer(text):
+        if not tag[1]:
+            begin = tag.start() if depth == 0 else begin
+            depth += 1
+        elif depth:
+            depth -= 1
+            if depth == 0:
+                yield begin, tag.end(), True
+    if depth:
+        yield begin, len(text), False
+
+
+def strip_private(text: str) -> str:
+    """`text` without what stands between `<private>` and `</private>`, tags included; an unclosed tag hides all that follows."""
+    if "<" not in text:
+        return text
+    while True:
+        spans = list(_private_spans(text))
+        if not spans:
+            return text
+        for start, end, _ in reversed(spans):
+            text = text[:start] + text[end:]
+
+
+def blank_private(text: str) -> str:
+    """`text` with closed private spans masked in place, so that lines and columns stay; an unclosed tag hides nothing.
+
+    For files: a program that only mentions the tag must not lose the rest of its code.
+    """
+    if "private" not in text.lower():
+        return text
+    return _blank(text, ((start, end) for start, end, is_closed in _private_spans(text) if is_closed)).text
