@@ -54,12 +54,10 @@ class DirectoryService:
         return sorted(found, key=lambda workspace: (workspace.name, workspace.id))
 
     async def delete(self, workspace_id: str) -> None:
-        """Remove the workspace from every store."""
         await self._directory.delete_workspace(workspace_id)
         await self._queue.send(Project(workspace_id))
 
     async def members(self, workspace_id: str) -> list[Member]:
-        """Members by name."""
         return await self._directory.members(workspace_id)
 
     async def put_member(self, workspace_id: str, new: NewMember) -> Member:
@@ -114,45 +112,49 @@ router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"])
 
 @router.get("")
 async def workspaces(service: Service, caller: CurrentCaller) -> list[WorkspaceOut]:
+    """The caller's workspaces."""
     return await service.list(caller)
 
 
 @router.post("", status_code=201)
 async def create(service: Service, caller: CurrentCaller, body: NewWorkspace) -> WorkspaceOut:
-    """The caller's workspaces."""
+    """A new workspace; the caller is its owner."""
     return await service.create(caller, body.name)
 
 
 @router.delete("/{workspace_id}", status_code=204)
 async def delete(service: Service, workspace_id: OwnedWorkspace) -> None:
+    """Remove the workspace from every store."""
     await service.delete(workspace_id)
 
 
 @router.get("/{workspace_id}/members")
 async def members(service: Service, workspace_id: ViewedWorkspace) -> list[MemberOut]:
-    """Remove the workspace from every store."""
+    """Members by name."""
     return [MemberOut.model_validate(member) for member in await service.members(workspace_id)]
 
 
 @router.put("/{workspace_id}/members")
 async def put_member(service: Service, workspace_id: OwnedWorkspace, body: NewMember) -> MemberOut:
+    """Add a member or change its role."""
     return MemberOut.model_validate(await service.put_member(workspace_id, body))
 
 
 @router.delete("/{workspace_id}/members/{principal_id}", status_code=204)
 async def remove_member(service: Service, workspace_id: OwnedWorkspace, principal_id: str) -> None:
-    """Add a member or change its role."""
+    """Take a role away; the last owner stays."""
     await service.remove_member(workspace_id, principal_id)
 
 
 @router.get("/{workspace_id}/keys")
 async def keys(service: Service, workspace_id: OwnedWorkspace) -> list[KeyOut]:
+    """The members' keys, without their secrets."""
     return await service.keys(workspace_id)
 
 
 @router.post("/{workspace_id}/keys", status_code=201)
 async def issue(service: Service, workspace_id: OwnedWorkspace, body: NewKey) -> IssuedKey:
-    """The members' keys, without their secrets."""
+    """Issue a key; it is shown this once."""
     return await service.issue(workspace_id, body)
 
 
