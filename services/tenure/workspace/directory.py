@@ -54,10 +54,12 @@ class DirectoryService:
         return sorted(found, key=lambda workspace: (workspace.name, workspace.id))
 
     async def delete(self, workspace_id: str) -> None:
+        """Remove the workspace from every store."""
         await self._directory.delete_workspace(workspace_id)
         await self._queue.send(Project(workspace_id))
 
     async def members(self, workspace_id: str) -> list[Member]:
+        """Members by name."""
         return await self._directory.members(workspace_id)
 
     async def put_member(self, workspace_id: str, new: NewMember) -> Member:
