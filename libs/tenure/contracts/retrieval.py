@@ -1,0 +1,190 @@
+"""Questions and context bundles on the wire."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from tenure.contracts.wire import Wire
+from tenure.core import context
+from tenure.core.context import FusionMethod, IncludeTests, OmissionReason, RecencyDecay
+from tenure.core.memory import EdgeType, MemoryKind, NodeState, NodeType, Trust
+
+
+class RetrieveRequest(Wire):
+    """A question with its options; each default is that of SPEC section 4."""
+
+    query: str = Field(max_length=context.MAX_QUERY_CHARS)
+    limit: int = Field(default=context.DEFAULT_LIMIT, ge=context.MIN_LIMIT, le=context.MAX_LIMIT)
+    include_semantic: bool = True
+    include_episodic: bool = True
+    include_procedural: bool = True
+    max_tokens: int = Field(default=context.DEFAULT_MAX_TOKENS, ge=0, le=context.MAX_MAX_TOKENS)
+    relevance_threshold: float = Field(default=0.0, ge=0, le=1)
+    recency_decay: RecencyDecay = RecencyDecay.EXPONENTIAL
+    file_scope: tuple[str, ...] = Field(default=(), max_length=1000)
+    directory_scope: tuple[str, ...] = Field(default=(), max_length=1000)
+    repository_ids: tuple[str, ...] = Field(default=(), max_length=100)
+    session_id: str | None = None
+    graph_depth: int = Field(default=1, ge=0, le=context.MAX_GRAPH_DEPTH)
+    preferred_edges: tuple[EdgeType, ...] = ()
+    include_tests: IncludeTests = IncludeTests.AUTO
+    fusion: FusionMethod | None = None
+    explain: bool = False
+
+    def options(self, default_fusion: FusionMethod) -> context.RetrieveOptions:
+        """The options as the service takes them."""
+        values = {name: getattr(self, name) for name in type(self).model_fields if name not in {"query", "fusion"}}
+        return context.RetrieveOptions(**values, fusion=self.fusion or default_fusion)
+
+
+class ItemOut(Wire):
+    """One memory of the answer."""
+
+    id: str
+    type: NodeType
+    kind: MemoryKind
+    title: str
+    text: str
+    token_count: int
+    score: float
+    relevance: float
+    parts: Mapping[str, float]
+    why: tuple[str, ...]
+    trust: Trust
+    state: NodeState
+    age_days: float
+    repository_id: str | None
+    path: str | None
+    qualified_name: str | None
+    start_line: int | None
+    end_line: int | None
+    content_hash: str | None
+    commit: str | None
+    is_stale: bool
+    warning: str | None
+
+
+class OmissionOut(Wire):
+    """A candidate that was left out, and why."""
+
+    id: str
+    title: str
+    reason: OmissionReason
+    score: float
+
+
+class FreshnessOut(Wire):
+    """How far one repository's index is behind."""
+
+    repository_id: str
+    name: str
+    branch: str | None
+    commit: str | None
+    is_stale: bool
+    files_pending: int
+    files_left_out: int
+    chunks_without_vector: int
+    detail: str
+
+
+class BudgetOut(Wire):
+    """Tokens asked for and used."""
+
+    max_tokens: int
+    used: int
+    by_section: Mapping[str, int]
+    is_estimated: bool
+
+
+class BundleOut(Wire):
+    """The answer of `retrieve`. `result` is `hit` if the best item's relevance is above one half, else `miss`."""
+
+    query: str
+    result: str
+    items: tuple[ItemOut, ...]
+    budget: BudgetOut
+    freshness: tuple[FreshnessOut, ...]
+    omitted: tuple[OmissionOut, ...]
+    omitted_count: int
+    is_partial: bool
+    failed_sources: Mapping[str, str]
+    hints: tuple[str, ...]
+    timings_ms: Mapping[str, float]
+    explanation: Mapping[str, Any] | None
+
+
+class SearchHit(Wire):
+    """A hit of `search`: where, what and how sure, without the text."""
+
+    id: str
+    type: NodeType
+    title: str
+    path: str | None
+    start_line: int | None
+    end_line: int | None
+    score: float
+    relevance: float
+    why: tuple[str, ...]
+    is_stale: bool
+
+
+class SearchOut(Wire):
+    """The hits of `search`, best first, with what is needed to judge an empty list."""
+
+    result: str
+    hits: tuple[SearchHit, ...]
+    freshness: tuple[FreshnessOut, ...]
+    is_partial: bool
+    failed_sources: Mapping[str, str]
+    hints: tuple[str, ...]
+
+
+class PromptRequest(RetrieveRequest):
+    """A question whose context is to be rendered; `history_tokens` and `tool_tokens` are charged first."""
+
+    history_tokens: int = Field(default=0, ge=0)
+    tool_tokens: int = Field(default=0, ge=0)
+
+
+class MessageOut(Wire):
+    """A chat message."""
+
+    role: str
+    content: str
+
+
+class PromptOut(Wire):
+    """A rendered prompt with the bundle it was made of."""
+
+    messages: tuple[MessageOut, ...]
+    token_count: int
+    bundle: BundleOut
+
+
+class ImpactRequest(Wire):
+    """Files of one repository, by path; what else changes with them is asked."""
+
+    repository_id: str
+    paths: tuple[str, ...] = Field(min_length=1, max_length=50)
+    limit: int = Field(default=context.DEFAULT_LIMIT, ge=context.MIN_LIMIT, le=context.MAX_LIMIT)
+
+
+class ImpactItemOut(Wire):
+    """A file that changes with the given ones, and the evidence."""
+
+    file_id: str
+    path: str
+    score: float
+    parts: Mapping[str, float]
+    why: tuple[str, ...]
+
+
+class ImpactOut(Wire):
+    """Files by score; `unresolved` counts references to the given files' names that could not be resolved, so that a
+    short list is not read as proof that nothing else depends on them.
+    """
+
+    items: tuple[ImpactItemOut, ...]
+    unresolved: int
+    hints: tuple[str, ...]
