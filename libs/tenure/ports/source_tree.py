@@ -43,11 +43,14 @@ class GitRepository(Protocol):
         ...
 
     async def list_candidates(self, root: str) -> list[str]:
-        """Exactly `git ls-files -co --exclude-standard`: tracked and untracked-but-not-ignored paths, sorted, unique."""
+        """Exactly `git ls-files -co --exclude-standard`: tracked and untracked-but-not-ignored paths, sorted, unique.
+
+        An untracked nested repository is `path/`, and so is a folder that could not be opened.
+        """
         ...
 
     async def list_tree(self, root: str, commit: str) -> list[TreeEntry]:
-        """Every entry of the commit's tree, recursively, sorted by path."""
+        """Every entry of the commit's tree, recursively, sorted by path; size -1 where there is no blob to measure."""
         ...
 
     async def read_blobs(self, root: str, object_ids: Sequence[str]) -> Mapping[str, bytes]:
@@ -58,6 +61,17 @@ class GitRepository(Protocol):
         """Raw records of the newest `limit` non-merge commits from `commit` backwards, newest first.
 
         `stop_at` ends before that commit's ancestors. The record format is what `tenure.code.history` parses.
+        """
+        ...
+
+    async def newest_commits(self, root: str, commit: str, limit: int) -> list[str]:
+        """Ids of the newest `limit` non-merge commits from `commit` backwards, in the order of `log`; cheap."""
+        ...
+
+    def log_of(self, root: str, commits: Sequence[str]) -> AsyncIterator[bytes]:
+        """Raw records, as from `log`, of exactly these commits, in their order.
+
+        With `newest_commits` it serves every change of HEAD alike: read what is not stored, drop what is not listed.
         """
         ...
 
