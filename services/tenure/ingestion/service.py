@@ -101,20 +101,24 @@ class IngestionService:
             await work.chunks.forget_refusals(repository_id, self._embedder.name)
         return await self._request(workspace_id, JobKind.EMBED, repository_id, {})
 
-    async def run_job(self, workspace_id: str, job_id: str) -> None:
-        """Run one job to its end under a lease. A job that another worker holds, or that has ended, is left alone."""
+    async def run_job(self, workspace_id: str, job_id: str) -> JobState | None:
+        """Run one job to its end under a lease; returns how it ended.
+
+        None for a job that another worker holds or took over, or that has ended already.
+        """
         leased = await take(self._database, self._clock, workspace_id, job_id)
         if leased is None:
-            return
+            return None
         try:
             state, error = await self._run(leased)
         except LeaseLost:
-            return
+            return None
         successor = await leased.end(state, error)
         if successor is not None:
             await self._queue.send(RunJob(workspace_id, successor.id, successor.kind))
         if leased.job.kind is JobKind.INDEX and self._dense and state in {JobState.DONE, JobState.DONE_WITH_ERRORS}:
             await self._request(workspace_id, JobKind.EMBED, leased.job.key, {})
+        return state
 
     async def project(self, workspace_id: str) -> int:
         """Bring the vector store up to the outbox; returns how many entries were done."""
