@@ -8,7 +8,7 @@ import importlib
 import re
 from functools import cache
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenure.core.memory import FileRole
 from tenure.core.secret_names import Strictness
@@ -47,7 +47,7 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     patterns: list[re.Pattern[str]] = []
     for module, name in _SECOND_OPINION:
         detector: RegexBasedDetector = getattr(importlib.import_module(f"detect_secrets.plugins.{module}"), name)()
-        denylist = detector.denylist
+        denylist: Any = detector.denylist  # one vendor's is a bare pattern, against its own declaration
         patterns += [denylist] if isinstance(denylist, re.Pattern) else denylist
     return tuple(patterns)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -97,6 +98,7 @@ class ContextItem:
     commit: str | None = None
     is_stale: bool = False
     warning: str | None = None
+    created_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
