@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from tenure.code.history import Change, Commit
-from tenure.code.identifiers import terms
+from tenure.code.identifiers import term_counts
 from tenure.core.ids import commit_id, file_id
 from tenure.core.memory import Edge, EdgeType, MemoryKind, Node, NodeType, Source
 from tenure.core.sparse import bm25_weights, pack
@@ -104,12 +104,12 @@ def touched_edges(
 
 def episode_sparse(commit: Commit) -> bytes:
     """The packed BM25 vector of the message's terms and of the terms of the paths that it changed."""
-    counts = Counter(terms(commit.message))
+    counts = Counter(term_counts(commit.message))
     for path in shown_paths(commit):
         counts.update(_path_terms(path))
     return pack(bm25_weights(counts, EPISODE_AVERAGE_TERMS))
 
 
 @lru_cache(maxsize=_PATH_CACHE_SIZE)
-def _path_terms(path: str) -> tuple[str, ...]:
-    return tuple(terms(path))
+def _path_terms(path: str) -> Mapping[str, int]:
+    return term_counts(path)

@@ -1,13 +1,13 @@
 """What history says about each file: the words of the commits that touched it, and how much it is worked on."""
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from heapq import nlargest
 
 from tenure.code.history import Commit, present_paths
-from tenure.code.identifiers import terms
+from tenure.code.identifiers import term_counts
 from tenure.core.sparse import Sparse, pack, term_index
 
 DECAY_PER_COMMIT = 0.9995
@@ -41,7 +41,7 @@ def profiles(commits: Sequence[Commit], present: AbstractSet[str]) -> tuple[dict
 
 
 def _counts(message: str) -> Sequence[tuple[int, int]]:
-    return list(Counter(map(term_index, terms(message))).items())
+    return [(term_index(term), count) for term, count in term_counts(message).items()]
 
 
 def _packed(profile: dict[int, float]) -> bytes:
