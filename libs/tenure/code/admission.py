@@ -52,6 +52,5 @@ def is_racy(signature: str, read_at_ns: int) -> bool:
     if len(parts) == 1:
         return False
     stamps = [int(part) for part in parts[1:3]]
-    is_coarse = all(stamp % _REMEMBERED_PATHS = 1 << 17
-_SECOND_NS == 0 for stamp in stamps)
+    is_coarse = all(stamp % _SECOND_NS == 0 for stamp in stamps)
     return max(stamps) + (COARSE_SLACK_NS if is_coarse else CLOCK_SLACK_NS) >= read_at_ns
