@@ -6,13 +6,13 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
+from tenure.memory.service import MemoryService
+from tenure.retrieval.service import RetrievalService
 
 from tenure.core.commands import Command, Project, RunJob
 from tenure.ingestion.indexing import Indexing
 from tenure.ingestion.registration import Registration
 from tenure.ingestion.service import IngestionService
-from tenure.memory.service import MemoryService
-from tenure.retrieval.service import RetrievalService
 from tenure.runtime.auth import Authentication
 from tenure.runtime.bootstrap import Infrastructure, open_infrastructure
 from tenure.runtime.metrics import Metrics

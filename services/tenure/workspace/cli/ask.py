@@ -135,7 +135,9 @@ def _where(item: Any) -> str:
 def _print_bundle(session: Session, bundle: Any, explain: bool) -> None:
     console = session.console
     budget = bundle["budget"]
-    console.print(f"{bundle['result']}: {len(bundle['items'])} items, {budget['used']} of {budget['max_tokens']} tokens")
+    console.print(
+        f"{bundle['result']}: {len(bundle['items'])} items, {budget['used']} of {budget['max_tokens']} tokens"
+    )
     for number, item in enumerate(bundle["items"], 1):
         mark = " (changed on disk since)" if item["is_stale"] else ""
         console.print(f"\n{number}. {_where(item)}  {item['title']}{mark}", style="bold", markup=False)

@@ -50,7 +50,9 @@ def members(context: typer.Context) -> None:
 
 
 @exits
-def member(context: typer.Context, name: str, role: Annotated[str, typer.Argument(help="viewer, editor, owner")]) -> None:
+def member(
+    context: typer.Context, name: str, role: Annotated[str, typer.Argument(help="viewer, editor, owner")]
+) -> None:
     """Add a member to this workspace."""
     session = session_of(context)
     made = _call(session, "PUT", "members", {"name": name, "role": role})

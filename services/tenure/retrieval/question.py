@@ -1,0 +1,82 @@
+"""What is asked: the query understood without a model. Pure."""
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from tenure.code.identifiers import Mentions, mentions, term_counts
+from tenure.code.masking import mask_free_text
+from tenure.code.roles import is_test_path
+from tenure.core.context import MAX_QUERY_CHARS, IncludeTests, RetrieveOptions
+from tenure.core.errors import InvalidInput
+from tenure.core.sparse import Sparse, term_index
+
+MAX_QUERY_TERMS = 64
+"""Distinct terms of one sparse query, the most telling ones: more cost time and change no answer."""
+_TEST_WORDS = re.compile(
+    r"\b(?:unit ?tests?|test (?:case|file|suite|class|module)s?|tests? for|pytest|conftest|fixtures?)\b", re.IGNORECASE
+)
+
+Idf = Callable[[int], float]
+"""Inverse document frequency of a term by its index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query and its first line, as term weights, with what they name.
+
+    Weights are `ln(1 + occurrences)` by term index; `title` is the first line, a query of its own.
+    """
+
+    text: str
+    title: str
+    full_terms: Mapping[int, float]
+    title_terms: Mapping[int, float]
+    mentions: Mentions
+    wants_tests: bool
+
+    @property
+    def is_one_line(self) -> bool:
+        """True if title and text are the same question."""
+        return self.text == self.title
+
+
+def understand(query: str, options: RetrieveOptions) -> Question:
+    """The question of a query. `InvalidInput` for one that says nothing or is too long."""
+    if len(query) > MAX_QUERY_CHARS:
+        raise InvalidInput(
+            f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS} are answered; send the part that asks"
+        )
+    text = mask_free_text("".join(c if c.isprintable() or c in "\n\t" else " " for c in query)).strip()
+    if not text:
+        raise InvalidInput("the query is empty; say what you are looking for")
+    title = next(line.strip() for line in text.splitlines() if line.strip())
+    full, first = _weights(text), _weights(title)
+    named = mentions(text)
+    return Question(text, title, full, first or full, named, _wants_tests(text, named, options))
+
+
+def sparse_query(weights: Mapping[int, float], idf: Idf) -> Sparse:
+    """The query's vector of one space: its most telling terms. The store multiplies by its own idf."""
+    heaviest = sorted(weights.items(), key=lambda item: (-item[1] * idf(item[0]), item[0]))[:MAX_QUERY_TERMS]
+    return Sparse([index for index, _ in heaviest], [weight for _, weight in heaviest])
+
+
+def matched_share(weights: Mapping[int, float], present: set[int], idf: Idf) -> float:
+    """The share of the query's idf mass whose terms are present, in [0, 1]."""
+    mass = math.fsum(idf(index) for index in weights)
+    return math.fsum(idf(index) for index in weights if index in present) / mass if mass else 0.0
+
+
+def _weights(text: str) -> dict[int, float]:
+    return {term_index(term): math.log1p(count) for term, count in term_counts(text).items()}
+
+
+def _wants_tests(text: str, named: Mentions, options: RetrieveOptions) -> bool:
+    if options.include_tests is not IncludeTests.AUTO:
+        return options.include_tests is IncludeTests.YES
+    scoped = (*options.file_scope, *(f"{folder.rstrip('/')}/x" for folder in options.directory_scope))
+    if any(is_test_path(path) for path in scoped):
+        return True
+    return _TEST_WORDS.search(text) is not None or any(is_test_path(path.path) for path in named.paths)
