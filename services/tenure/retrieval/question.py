@@ -69,6 +69,11 @@ def matched_share(weights: Mapping[int, float], present: set[int], idf: Idf) -> 
     return math.fsum(idf(index) for index in weights if index in present) / mass if mass else 0.0
 
 
+def term_indices(text: str) -> set[int]:
+    """The terms of a text, by index."""
+    return set(map(term_index, term_counts(text)))
+
+
 def _weights(text: str) -> dict[int, float]:
     return {term_index(term): math.log1p(count) for term, count in term_counts(text).items()}
 

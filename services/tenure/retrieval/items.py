@@ -1,0 +1,183 @@
+"""From ranked candidates to items: rows, text, relevance, factors. Reads SQL once, then only computes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from tenure.core import decay, ranking, sparse
+from tenure.core.context import ContextItem, RetrieveOptions
+from tenure.core.ids import file_id
+from tenure.core.memory import Chunk, FileRecord, MemoryKind, Node, NodeState
+from tenure.core.relevance import Evidence, RelevanceModel
+from tenure.ports.repositories import UnitOfWork
+from tenure.retrieval.evidence import FileEvidence
+from tenure.retrieval.naming import NameEvidence
+from tenure.retrieval.question import Idf, Question, matched_share, term_indices
+from tenure.retrieval.sources import Source
+
+WHOLE_NODE_TOKENS = 400
+"""A node up to this size is shown whole, a larger one by its best chunk."""
+WHY_SHARE = 0.1
+"""A source is named as a reason when it made at least this part of the score."""
+WORDS = {
+    Source.FILE: "file text",
+    Source.FILE_TITLE: "file text (first line)",
+    Source.CHUNK: "text",
+    Source.CHUNK_TITLE: "text (first line)",
+    Source.PROFILE: "history of the file",
+    Source.PROFILE_TITLE: "history of the file (first line)",
+    Source.EPISODE: "past commits",
+    Source.EPISODE_TITLE: "past commits (first line)",
+    Source.DENSE: "meaning",
+    Source.PATH: "path named",
+    Source.FRAME: "stack frame",
+    Source.IDENTIFIER: "name mentioned",
+    Source.QUALIFIED: "qualified name mentioned",
+    Source.PRIOR: "often changed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate in order: `parts` say what made the score, `ways` how the graph led here."""
+
+    node_id: str
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    ways: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows behind the candidates, `texts` by file id."""
+
+    nodes: Mapping[str, Node]
+    files: Mapping[str, FileRecord]
+    texts: Mapping[str, str]
+    chunks: Mapping[str, Chunk]
+
+
+async def load(work: UnitOfWork, ranked: Sequence[Ranked], evidence: FileEvidence) -> Rows:
+    """Nodes, their files, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
+    nodes = await work.nodes.get_many([one.node_id for one in ranked], with_content=False)
+    homeless = [node.id for node in nodes.values() if owner_of(node) is None]
+    nodes.update(await work.nodes.get_many(homeless))
+    owners = sorted({owner for node in nodes.values() if (owner := owner_of(node)) is not None})
+    chunk_ids = [evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk]
+    chunks = await work.chunks.get_many(chunk_ids)
+    return Rows(
+        nodes=nodes,
+        files=await work.files.get_many(owners),
+        texts=await work.files.texts(owners),
+        chunks={chunk.node_id: chunk for chunk in chunks.values()},
+    )
+
+
+def owner_of(node: Node) -> str | None:
+    """The id of the file that holds the node, None for commits and the like."""
+    source = node.source
+    if source.repository_id is None or source.path is None:
+        return None
+    return file_id(node.workspace_id, source.repository_id, source.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Says how relevant a candidate is, from absolute evidence only."""
+
+    question: Question
+    idf: Idf
+    names: NameEvidence
+    found: FileEvidence
+    model: RelevanceModel
+
+    def evidence(self, node: Node, chunk: Chunk | None) -> Evidence:
+        """What speaks for the candidate."""
+        text = " ".join((node.title, node.content))
+        present = set(sparse.unpack(chunk.sparse).indices) if chunk is not None else term_indices(text)
+        owner = owner_of(node) or ""
+        return Evidence(
+            cosine=self.found.cosine.get(node.id),
+            matched_idf_share=matched_share(self.question.full_terms, present, self.idf),
+            title_share=matched_share(self.question.title_terms, present, self.idf),
+            exact_mention=self.names.exact.get(node.id, 0.0),
+            path_mention=min(1.0, self.names.paths.get(owner, 0.0) + self.names.frames.get(owner, 0.0)),
+            episode_similarity=self.found.episodes.get(node.id, 0.0),
+        )
+
+
+def build(
+    ranked: Sequence[Ranked],
+    rows: Rows,
+    judge: Judge,
+    options: RetrieveOptions,
+    stale_files: set[str],
+    now: datetime,
+) -> list[ContextItem]:
+    """Items in their final order: fused score times bounded factors."""
+    made: dict[str, ContextItem] = {}
+    ordering = []
+    for one in ranked:
+        node = rows.nodes.get(one.node_id)
+        if node is None:
+            continue
+        is_stale = owner_of(node) in stale_files
+        age = decay.age_days(now, node.last_used_at or node.created_at)
+        is_current = node.kind is MemoryKind.SEMANTIC and not is_stale and node.state is NodeState.ACTIVE
+        kept = 1.0 if is_current else decay.retention(node.kind, node.type, age, options.recency_decay)
+        signals = ranking.Signals(kept, node.confidence, node.weight, node.trust)
+        item = _item(one, node, rows, judge)
+        made[node.id] = replace(item, age_days=round(age, 3), is_stale=is_stale)
+        ordering.append((node.id, one.score, signals))
+    return [
+        replace(made[key], score=score, parts={**made[key].parts, "factor": factor})
+        for key, score, factor in ranking.order(ordering)
+    ]
+
+
+def _item(one: Ranked, node: Node, rows: Rows, judge: Judge) -> ContextItem:
+    chunk = rows.chunks.get(node.id)
+    text, start, end, tokens = _text(node, chunk, rows)
+    return ContextItem(
+        id=node.id,
+        type=node.type,
+        kind=node.kind,
+        title=node.title,
+        text=text,
+        token_count=tokens,
+        score=one.score,
+        relevance=judge.model.relevance(judge.evidence(node, chunk)),
+        parts=one.parts,
+        why=(*reasons(one.parts), *one.ways),
+        trust=node.trust,
+        state=node.state,
+        age_days=0.0,
+        created_at=node.created_at,
+        repository_id=node.source.repository_id,
+        path=node.source.path,
+        qualified_name=node.source.qualified_name,
+        start_line=start,
+        end_line=end,
+        content_hash=node.source.content_hash,
+        commit=node.source.commit,
+    )
+
+
+def _text(node: Node, chunk: Chunk | None, rows: Rows) -> tuple[str, int | None, int | None, int]:
+    """(text, first line, last line, tokens): the whole node if it is small, else its best chunk."""
+    text = rows.texts.get(owner_of(node) or "")
+    source = node.source
+    if text is None or source.start_line is None or source.end_line is None:
+        return node.content, source.start_line, source.end_line, node.token_count
+    if chunk is not None and node.token_count > WHOLE_NODE_TOKENS:
+        return text[chunk.start_offset : chunk.end_offset], chunk.start_line, chunk.end_line, chunk.token_count
+    first = int(node.metadata.get("first_line", source.start_line))
+    lines = text.split("\n")[first - 1 : source.end_line]
+    return "\n".join(lines), source.start_line, source.end_line, node.token_count
+
+
+def reasons(parts: Mapping[str, float]) -> tuple[str, ...]:
+    """The sources that made a telling part of a score, in words, the strongest first."""
+    total = sum(parts.values()) or 1.0
+    telling = sorted((-value, name) for name, value in parts.items() if value >= WHY_SHARE * total)
+    return tuple(dict.fromkeys(WORDS.get(Source(name), name) for value, name in telling if value < 0))
