@@ -23,7 +23,7 @@ _UNREADABLE = "not readable"
 _READABLE_BY_ALL = 0o444
 _GIT = ".git"
 _UNSAFE = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
-_GITIGNORE = ".gitignore"
+_IGNORE_FILES = (".gitignore", OWN_IGNORE_FILE)
 # Never follow a link, never wait for the other end of a fifo.
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -157,7 +157,7 @@ class _ListedSurvey(_Survey):
     def _own_rules(self, folder: str) -> str | None:
         if self._folder_reason(folder):
             return None
-        return read_ignore_file(f"{self._prefix}{folder}/{OWN_IGNORE_FILE}")
+        return read_ignore_file(self._prefix + _under(folder, OWN_IGNORE_FILE))
 
 
 class _FolderSurvey(_Survey):
@@ -165,7 +165,8 @@ class _FolderSurvey(_Survey):
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
-        self._rules = [IgnoreRules(self._loader(name)) for name in (_GITIGNORE, OWN_IGNORE_FILE)]
+        self._ignore_files: set[str] = set()
+        self._rules = [IgnoreRules(self._loader(name)) for name in _IGNORE_FILES]
         self._entered: set[tuple[int, int]] = set()
 
     def survey(self) -> Discovery:
@@ -184,10 +185,11 @@ class _FolderSurvey(_Survey):
         except OSError as error:
             self._leave(folder, _os_reason(error))
             return []
+        self._ignore_files.update(_under(folder, entry.name) for entry in found if entry.name in _IGNORE_FILES)
         return [path for entry in found if (path := self._entry(folder, entry))]
 
     def _entry(self, folder: str, entry: os.DirEntry[str]) -> str:
-        path = f"{folder}/{entry.name}" if folder else entry.name
+        path = _under(folder, entry.name)
         is_folder = entry.is_dir(follow_symlinks=False)
         if entry.name == _GIT or any(rules.ignores(path, is_folder) for rules in self._rules):
             return ""
@@ -208,7 +210,15 @@ class _FolderSurvey(_Survey):
         return ""
 
     def _loader(self, name: str) -> Callable[[str], str | None]:
-        return lambda folder: read_ignore_file(f"{self._prefix}{folder}/{name}")
+        def load(folder: str) -> str | None:
+            path = _under(folder, name)
+            return read_ignore_file(self._prefix + path) if path in self._ignore_files else None
+
+        return load
+
+
+def _under(folder: str, name: str) -> str:
+    return f"{folder}/{name}" if folder else name
 
 
 def read_ignore_file(path: str) -> str | None:

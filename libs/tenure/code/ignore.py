@@ -23,27 +23,23 @@ MAX_STARS = 4
 
 _UTF8_MARK = "\ufeff"
 _STARS = re.compile(r"\*+")
+_NEVER = r"(?!)"
+_MARK_GROUP = "(?P<ps_d>"
 _DIRECTORY_MARK = "ps_d"  # pathspec's name for the group that matches the slash behind a folder
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    pattern: GitIgnoreSpecPattern
+    matcher: re.Pattern[str]
+    has_mark: bool
     is_for_folders: bool
+    is_ignoring: bool
 
-    def matches(self, path: str, is_folder: bool) -> bool:
+    def means(self, path: str) -> bool:
         """True if the line means this very path. That a folder above it is meant was judged when that folder was."""
-        if self.is_for_folders:
-            return is_folder and self._means_whole(path + "/")
-        return self._means_whole(path)
-
-    def _means_whole(self, path: str) -> bool:
-        matcher = self.pattern.regex
-        if matcher is None:
-            return False
-        for match in matcher.finditer(path):
-            has_mark = _DIRECTORY_MARK in matcher.groupindex and match.start(_DIRECTORY_MARK) >= 0
-            if not has_mark or match.end(_DIRECTORY_MARK) == len(path):
+        for match in self.matcher.finditer(path):
+            end = match.end(_DIRECTORY_MARK) if self.has_mark else -1
+            if end in {-1, len(path)}:
                 return True
         return False
 
@@ -53,9 +49,12 @@ def _line(text: str) -> _Line | None:
         raise InvalidInput(f"an ignore line has more than {MAX_STARS} wildcards in a row: {text[:100]!r}; split it up")
     try:
         pattern = GitIgnoreSpecPattern(text)
-    except GitIgnorePatternError:
+    except (GitIgnorePatternError, re.error):  # pathspec lets a range that runs backwards through to `re`
         return None
-    return None if pattern.include is None else _Line(pattern, text.rstrip().endswith("/"))
+    if pattern.include is None or pattern.regex is None:
+        return None
+    has_mark = _DIRECTORY_MARK in pattern.regex.groupindex
+    return _Line(pattern.regex, has_mark, text.rstrip().endswith("/"), pattern.include)
 
 
 class IgnoreFile:
@@ -70,12 +69,20 @@ class IgnoreFile:
             raise InvalidInput(f"an ignore file has {len(lines)} lines; at most {MAX_IGNORE_LINES} are allowed")
         # The last word counts, so the last line is asked first.
         self._lines = [line for line in map(_line, reversed(lines)) if line is not None]
+        # Nearly all paths match no line at all, which one search tells.
+        any_line = "|".join(f"(?:{line.matcher.pattern.replace(_MARK_GROUP, '(?:')})" for line in self._lines)
+        self._any = re.compile(any_line or _NEVER)
 
     def verdict(self, path: str, is_folder: bool) -> bool | None:
         """True: ignored, False: taken back in, None: not mentioned. `path` is relative to the file's folder."""
+        if self._any.search(f"{path}/" if is_folder else path) is None:
+            return None
         for line in self._lines:
-            if line.matches(path, is_folder):
-                return line.pattern.include
+            if line.is_for_folders and not is_folder:
+                continue
+            name = f"{path}/" if line.is_for_folders else path
+            if line.means(name):
+                return line.is_ignoring
         return None
 
 
