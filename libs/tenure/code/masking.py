@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenure.core.memory import FileRole
 from tenure.core.secret_names import Strictness
+from tenure.core.secret_shapes import is_placeholder
 from tenure.core.secrets import Span, blank_private, mask, strip_private
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ def _second_opinion(line: str) -> list[Span]:
                 continue  # the middle of a longer word
             while end < len(line) and line[end].isalnum():
                 end += 1
-            spans.append((start, end))
+            if not is_placeholder(line[start:end]):
+                spans.append((start, end))
     return spans
 
 
@@ -99,7 +101,9 @@ def mask_text(text: str, path: str, role: FileRole) -> str:
     Source code loses exact shapes only (vendor tokens, private keys, credentials in URLs); documents also values with
     telling names; configuration also bare random strings. Closed `<private>` spans are masked in all of them.
     """
-    return blank_private(mask(text, strictness=_strictness(path, role), second_opinion=_second_opinion).text)
+    strictness = _strictness(path, role)
+    visible = blank_private(text, is_source=strictness is Strictness.SOURCE)
+    return mask(visible, strictness=strictness, second_opinion=_second_opinion).text
 
 
 def mask_free_text(text: str) -> str:

@@ -43,7 +43,7 @@ NAME_MARKS = (
 """Lower-case; a line without any of them is never looked at by the rules of this module, random strings excepted."""
 
 _STRONG = (
-    r"password|passwd|passphrase|passcode|pwd|(?<![a-z])pass|(?:client|app|consumer|webhook|signing)[_-]?secret"
+    r"password|passwd|passphrase|passcode|pwd|(?<=[_\"'.-])pass|(?:client|app|consumer|webhook|signing)[_-]?secret"
     r"|secret[_-]?(?:access[_-]?)?key"
 )
 _WEAK = (
@@ -54,7 +54,7 @@ _NAMED = re.compile(
     rf"(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK}))"
     r"(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|staging|test|live|old|new|default|value|b64|base64))?"
     r"(?:\\?[\"'`])?\]?"
-    r"(?P<separator>\s{0,32}(?:=>|:=|=|:)\s{0,32}|\"?\s+value\s?=\s?|\"?,?\s*\n\s*-?\s?\"?value\"?\s?:\s?|>)"
+    r"(?P<separator>\s{0,32}(?:=>|:=|=|:)\s{0,32}|\"?\s+value\s?=\s?|\"?,?\s*\n\s*-?\s?\"?value\"?\s?:\s?|>(?=[^<\n]{1,512}</))"
     r"(?:[bruf]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
     r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
     re.IGNORECASE,
@@ -67,7 +67,7 @@ _SPOKEN = re.compile(
     r"(?:password|passwd|passphrase|pwd)\s{1,8}(?:(?:is|was|to|of)\s{1,8})?[\"'`]?(?P<value>[^\s\"'`=:]{8,128})",
     re.IGNORECASE,
 )
-_NETRC = re.compile(r"(?:\blogin|\baccount)\s+\S{1,256}\s+password\s+(?P<value>\S{1,256})", re.IGNORECASE)
+_NETRC = re.compile(r"\b(?:login|account)\s+[\w.@-]{1,256}\s+password\s+(?P<value>\S{1,256})", re.IGNORECASE)
 _HEADER = re.compile(
     r"(?:authorization[\"']?\]?\s{0,8}[:=,]\s{0,8}\\?[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot)\s{1,8})?|\bbearer\s{1,8})"
     r"(?P<value>[A-Za-z0-9._~+/=-]{8,8192})",
@@ -82,12 +82,20 @@ _COMMANDS = (
 )
 _RANDOM_RUN = re.compile(r"(?<![A-Za-z0-9_+=./%-])[A-Za-z0-9_+=-]{32,512}(?![A-Za-z0-9_+=./%-])")
 _HASH_BEFORE = re.compile(
-    r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|hash|etag|ssh-\w+|ecdsa[\w-]*)\W{0,4}$", re.IGNORECASE
+    r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|hash|etag|ssh-\w+|ecdsa[\w-]*|public[_-]?key)\W{0,4}$",
+    re.IGNORECASE,
 )
 _HASH_WINDOW = 24
-_CODE = re.compile(r"[A-Za-z_][\w.]*[(\[].*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+[,;:)\]}]*|[({\[].*", re.DOTALL)
+_CODE = re.compile(
+    r"[A-Za-z_][\w.]*[(\[].*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+[,;:)\]}]*|[({\[].*|.*\\[swdbSWDB][*+?{].*",
+    re.DOTALL,
+)
 _VERSION = re.compile(r"v?\d+(?:\.\d+)+\S{0,16}|[\d.,_:-]+")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_SLUG = re.compile(r"[A-Za-z]+\d{0,2}(?:[-_./: ][A-Za-z]*\d{0,2})*")
+"""Words with a number here and there, joined: a name, no key."""
+_MIN_PIN_DIGITS = 6
+"""A shorter number after a password's name is a count."""
 _CONSTANT_NAME = re.compile(r"[A-Z0-9_.-]+")
 
 MIN_WEAK_CHARS = 8
@@ -138,7 +146,7 @@ def _is_prose(value: str) -> bool:
 
 
 def _is_strong_value(match: re.Match[str], value: str, strictness: Strictness) -> bool:
-    if len(value) < 3 or _is_prose(value):  # shorter is a flag or a sign
+    if len(value) < 3 or _is_prose(value) or (value.isdigit() and len(value) < _MIN_PIN_DIGITS):
         return False
     if strictness is Strictness.CONFIGURATION or match["quoted"] is not None:
         return True
@@ -154,7 +162,7 @@ def _is_named_value(match: re.Match[str], value: str, strictness: Strictness) ->
         return False
     if match["strong"] is not None:
         return _is_strong_value(match, value, strictness)
-    if len(value) < MIN_WEAK_CHARS or _VERSION.fullmatch(value) or _is_prose(value):
+    if len(value) < MIN_WEAK_CHARS or _VERSION.fullmatch(value) or _SLUG.fullmatch(value):
         return False
     if is_quoted or strictness is Strictness.CONFIGURATION:
         return _has_letter_and_digit(value) or is_random(value)

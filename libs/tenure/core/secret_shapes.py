@@ -75,13 +75,17 @@ URL_CREDENTIALS = re.compile(
 PRIVATE_KEY_MARK = "-- BEGIN "
 PRIVATE_KEY_MARK_TIGHT = "--BEGIN "
 PRIVATE_KEY_BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
-PRIVATE_KEY_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
+_KEY_MARKER = re.compile(r"-{4,5} ?(?P<word>BEGIN|END) (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 MAX_PRIVATE_KEY_CHARS = 32_768
 """A 16,384-bit RSA key in PEM is 12,800 characters; string quoting on each line may double that."""
-_KEY_HEADER = re.compile(r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Subject)\s?:[^\n\\\"']*")
+_KEY_HEADER_LINE = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|MessageID|Subject)\s?:[^\n\\\"']*"
+_KEY_HEADER = re.compile(_KEY_HEADER_LINE)
 _KEY_BODY = re.compile(r"[A-Za-z0-9+/=*\s\\\"'`,;:()|#>.-]*")
 _KEY_MATERIAL = re.compile(r"[A-Za-z0-9+/=]{16}")
-_KEY_OPEN_BODY = re.compile(r"(?:[\s\"'+,|#>]|\\[nr])*(?:[A-Za-z0-9+/=*]{16,}(?:[\s\"'+,;|#>]|\\[nr])*)+")
+_KEY_GAP = r"(?:[\s\"'+,;|#>]|\\[nr])"
+_KEY_OPEN_BODY = re.compile(
+    rf"(?:{_KEY_GAP}{{0,64}}{_KEY_HEADER_LINE})*{_KEY_GAP}{{0,64}}(?:[A-Za-z0-9+/=*]{{16,}}{_KEY_GAP}{{0,64}})+"
+)
 
 
 def private_key_end(text: str, begin: int) -> int:
@@ -89,15 +93,13 @@ def private_key_end(text: str, begin: int) -> int:
 
     A cut block (no END line) ends with its last base64 line. Two markers with code between them hold no key.
     """
-    end = PRIVATE_KEY_END.search(text, begin, begin + MAX_PRIVATE_KEY_CHARS)
-    if end is not None:
-        body = _KEY_HEADER.sub("", text[begin : end.start()])
-        if _KEY_BODY.fullmatch(body) and _KEY_MATERIAL.search(body.replace("\\n", "\n")):
-            return end.start()
-        return begin
-    header = re.compile(rf"(?:\s*{_KEY_HEADER.pattern})*").match(text, begin)
-    body_match = _KEY_OPEN_BODY.match(text, header.end() if header else begin)
-    return body_match.end() if body_match else begin
+    marker = _KEY_MARKER.search(text, begin, begin + MAX_PRIVATE_KEY_CHARS)
+    if marker is not None and marker["word"] == "END":
+        body = _KEY_HEADER.sub("", text[begin : marker.start()])
+        is_key = _KEY_BODY.fullmatch(body) and _KEY_MATERIAL.search(body.replace("\\n", "\n"))
+        return marker.start() if is_key else begin
+    open_body = _KEY_OPEN_BODY.match(text, begin, begin + MAX_PRIVATE_KEY_CHARS)
+    return open_body.end() if open_body else begin
 
 
 _PLACEHOLDER_WORD_LIST = """
@@ -112,6 +114,7 @@ _PLACEHOLDER_WORDS = frozenset(_PLACEHOLDER_WORD_LIST.split())
 _PLACEHOLDER = re.compile(
     r"(?:"
     r"[\W_xX]*"  # nothing but punctuation and x
+    r"|[A-Z]+(?:_[A-Z]+)+"  # the name of a variable
     r"|<[^<>]*>?.*"  # <your-key>, <redacted>
     r"|.*\$\{.*|\$\(.*|\$\w+.*|.*\{\{.*|\{[^{}]*\}|.*%\(\w+\)s.*|%[sdr]|%\w+%"  # ${VAR} $(cmd) $VAR {{ x }} {x} %(x)s %s %VAR%
     r"|(?:your|insert|enter|put|add|replace)[-_ ].*"  # your-key-here

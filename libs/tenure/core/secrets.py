@@ -24,6 +24,8 @@ _CLASSES = bytes(_TOKEN[0] if byte in _TOKEN_CHARS else _OTHER[0] for byte in ra
 _TOKEN_RUN = _TOKEN * shapes.MIN_TOKEN_RUN
 _LEFT_CONTEXT = 40
 """Characters before a token run in which its prefix may begin (`SG.`, `hooks.slack.com/services/T0/B0/`)."""
+_VALUE_INDENT = 64
+"""Indentation and key of a `value:` that is looked for below a telling name."""
 _NOT_SPACE = re.compile(r"\S")
 
 
@@ -112,6 +114,11 @@ def _private_keys(scan: _Scan) -> Iterator[Span]:
                 yield begin.end(), shapes.private_key_end(scan.text, begin.end())
 
 
+def _has_value_below(text: str, end: int) -> bool:
+    """Whether the line after `end` goes on with `value: ...`, as in a list of named environment variables."""
+    return text[end + 1 : end + _VALUE_INDENT].lstrip(' -"').startswith("value")
+
+
 def _find(text: str, strictness: Strictness, second_opinion: Detector | None) -> Iterator[Span]:
     scan = _Scan(text, text.encode("ascii", "replace"))
     yield from _private_keys(scan)
@@ -119,11 +126,13 @@ def _find(text: str, strictness: Strictness, second_opinion: Detector | None) ->
     marked = _shape_lines(scan)
     for start, end in marked:
         for pattern in (shapes.VENDOR_TOKEN, shapes.AZURE_KEY):
-            yield from (match.span() for match in pattern.finditer(text, start, end))
+            yield from (m.span() for m in pattern.finditer(text, start, end) if not shapes.is_placeholder(m[0]))
     if strictness is not Strictness.SOURCE:
         named = _name_lines(scan)
         for start, end in named:
-            yield from named_secrets(text, start, scan.line(min(end + 1, len(text)))[1], strictness)
+            yield from named_secrets(
+                text, start, scan.line(end + 1)[1] if _has_value_below(text, end) else end, strictness
+            )
         marked |= named
         if strictness is not Strictness.DOCUMENT:
             for start, end in {scan.line(run[0]) for run in _token_runs(scan.raw)}:
@@ -160,41 +169,59 @@ def mask(text: str, *, strictness: Strictness, second_opinion: Detector | None =
         text, count = masked.text, count + masked.count
 
 
-_PRIVATE_TAG = re.compile(r"<\s*(/?)\s*private\s*>", re.IGNORECASE)
+_PRIVATE_TAG = re.compile(r"<\s{0,8}(/?)\s{0,8}private\s{0,8}>", re.IGNORECASE)
+_ALONE = re.compile(r"[\s#/*;%!-]*")
+"""What may stand beside a tag on its line in source code when the pair spans lines: comment signs."""
 
 
-def _private_spans(text: str) -> Iterator[tuple[int, int, bool]]:
-    """Outermost private spans, tags included, and whether they are closed."""
-    depth = begin = 0
+def _private_spans(text: str) -> tuple[list[Span], int]:
+    """Spans from each opening tag to its closing one, tags included, and where the first unclosed one begins, or -1."""
+    spans: list[Span] = []
+    open_tags: list[int] = []
     for tag in _PRIVATE_TAG.finditer(text):
         if not tag[1]:
-            begin = tag.start() if depth == 0 else begin
-            depth += 1
-        elif depth:
-            depth -= 1
-            if depth == 0:
-                yield begin, tag.end(), True
-    if depth:
-        yield begin, len(text), False
+            open_tags.append(tag.start())
+        elif open_tags:
+            spans.append((open_tags.pop(), tag.end()))
+    return spans, open_tags[0] if open_tags else -1
 
 
 def strip_private(text: str) -> str:
     """`text` without what stands between `<private>` and `</private>`, tags included; an unclosed tag hides all that follows."""
-    if "<" not in text:
-        return text
     while True:
-        spans = list(_private_spans(text))
-        if not spans:
+        spans, unclosed = _private_spans(text)
+        if not spans and unclosed < 0:
             return text
-        for start, end, _ in reversed(spans):
-            text = text[:start] + text[end:]
+        hidden = [*spans, (unclosed, len(text))] if unclosed >= 0 else spans
+        kept: list[str] = []
+        done = 0
+        for start, end in sorted(hidden):
+            kept.append(text[done:start])
+            done = max(done, end)
+        text = "".join((*kept, text[done:]))
 
 
-def blank_private(text: str) -> str:
+def _is_alone(text: str, start: int, end: int) -> bool:
+    """Whether only comment signs stand beside `text[start:end]` on its lines."""
+    before, after = text[text.rfind("\n", 0, start) + 1 : start], text[end:].partition("\n")[0]
+    return _ALONE.fullmatch(before) is not None and _ALONE.fullmatch(after) is not None
+
+
+def _is_meant(text: str, span: Span) -> bool:
+    """Whether a pair of tags in source code marks private text, rather than being spoken of in two places."""
+    start, end = span
+    if "\n" not in text[start:end]:
+        return True
+    opened, closed = text.find(">", start) + 1, text.rfind("<", start, end)
+    return _is_alone(text, start, opened) and _is_alone(text, closed, end)
+
+
+def blank_private(text: str, *, is_source: bool) -> str:
     """`text` with closed private spans masked in place, so that lines and columns stay; an unclosed tag hides nothing.
 
-    For files: a program that only mentions the tag must not lose the rest of its code.
+    For files: a program that only mentions the tags must not lose the code between. In source code a pair therefore
+    stands on one line, or each tag alone on its own.
     """
     if "private" not in text.lower():
         return text
-    return _blank(text, ((start, end) for start, end, is_closed in _private_spans(text) if is_closed)).text
+    return _blank(text, (span for span in _private_spans(text)[0] if not is_source or _is_meant(text, span))).text
