@@ -34,7 +34,7 @@ class RetrieveRequest(Wire):
 
     def options(self, default_fusion: FusionMethod) -> context.RetrieveOptions:
         """The options as the service takes them."""
-        values = {name: getattr(self, name) for name in type(self).model_fields if name not in {"query", "fusion"}}
+        values = {name: getattr(self, name) for name in RetrieveRequest.model_fields if name not in {"query", "fusion"}}
         return context.RetrieveOptions(**values, fusion=self.fusion or default_fusion)
 
 
@@ -114,7 +114,7 @@ class BundleOut(Wire):
     explanation: Mapping[str, Any] | None
 
 
-class SearchHit(Wire):
+class SearchHit(Wire, extra="ignore"):
     """A hit of `search`: where, what and how sure, without the text."""
 
     id: str

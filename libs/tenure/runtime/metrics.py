@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from tenure.core.context import ContextBundle
+
 _LATENCY_BUCKETS = (0.005, 0.01, 0.02, 0.04, 0.06, 0.1, 0.2, 0.4, 1.0, 2.0, 5.0)
 
 
@@ -28,10 +30,12 @@ class Metrics:
         self._started = Gauge("tenure_start_time_seconds", "When the process started", registry=self.registry)
         self._started.set_to_current_time()
 
-    def retrieved(self, seconds: float, result: str) -> None:
-        """Count one answered retrieve."""
-        self._retrieve.observe(seconds)
-        self._queries.labels(result=result).inc()
+    def retrieved(self, bundle: ContextBundle) -> None:
+        """Count one answered retrieve, and the sources that did not answer it."""
+        self._retrieve.observe(bundle.timings_ms["total"] / 1000)
+        self._queries.labels(result=bundle.result).inc()
+        for source in bundle.failed_sources:
+            self._source_failures.labels(source=source).inc()
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count one HTTP request, by route template."""
@@ -40,10 +44,6 @@ class Metrics:
     def job_ended(self, kind: str, state: str) -> None:
         """Count one ended job."""
         self._jobs.labels(kind=kind, state=state).inc()
-
-    def source_failed(self, source: str) -> None:
-        """Count a retrieval source that did not answer."""
-        self._source_failures.labels(source=source).inc()
 
     def render(self) -> bytes:
         """The exposition format."""

@@ -51,7 +51,9 @@ class ParsePool:
             done = await asyncio.gather(*slices)
         except BrokenProcessPool as error:
             self._pool = None
-            raise StoreUnavailable("a parser process died; the files it had are parsed again on the next try") from error
+            raise StoreUnavailable(
+                "a parser process died; the files it had are parsed again on the next try"
+            ) from error
         by_path = {prepared.path: prepared for part in done for prepared in part}
         return [by_path[request.candidate.path] for request in requests]
 

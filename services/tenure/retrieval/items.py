@@ -93,7 +93,7 @@ class Judge:
 
     def evidence(self, node: Node, chunk: Chunk | None) -> Evidence:
         """What speaks for the candidate."""
-        text = " ".join((node.title, node.content))
+        text = f"{node.title} {node.content}"
         present = set(sparse.unpack(chunk.sparse).indices) if chunk is not None else term_indices(text)
         owner = owner_of(node) or ""
         return Evidence(

@@ -95,9 +95,12 @@ class RetrievalService:
         self._statistics = Statistics(database)
         self._logging: set[asyncio.Task[None]] = set()
 
-    async def retrieve(self, workspace_id: str, query: str, options: RetrieveOptions) -> ContextBundle:
+    async def retrieve(
+        self, workspace_id: str, query: str, options: RetrieveOptions, whole: bool = True
+    ) -> ContextBundle:
         """What a model should see for this query, within the budget, with reasons.
 
+        Without `whole` the budget is not applied: the items are wanted as places, not as text.
         A source that fails makes the answer partial. Raises `InvalidInput` for a query or options that can't be
         served, `StoreUnavailable` when SQL does not answer: never an empty bundle instead of an error.
         """
@@ -112,7 +115,7 @@ class RetrievalService:
         )
         trace.mark("sources")
         items, omitted = await self._items(workspace_id, question, options, answers, statistics, repositories, trace)
-        kept, dropped, budget = self._fit(items, options)
+        kept, dropped, budget = self._fit(items, options) if whole else (items, [], BudgetReport(0, 0))
         trace.mark("budget")
         bundle = _bundle(question, kept, omitted + dropped, budget, freshness, answers, trace)
         if options.explain:
@@ -132,7 +135,7 @@ class RetrievalService:
         wanted = set(options.repository_ids)
         missing = wanted - {repository.id for repository in everything}
         if missing:
-            raise RecordNotFound(f"no repository {sorted(missing)[0]!r} in this workspace")
+            raise RecordNotFound(f"no repository {min(missing)!r} in this workspace")
         return [repository for repository in everything if repository.id in wanted]
 
     async def _items(

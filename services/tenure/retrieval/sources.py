@@ -133,12 +133,12 @@ class Sources:
         anywhere = SearchFilter(repository_ids=scope.repository_ids)
         queries, sources = [], []
         for space, source, title_source in _SPARSE:
-            filter = anywhere if space is Space.EPISODE else scope
+            where = anywhere if space is Space.EPISODE else scope
             wanted = EPISODES if space is Space.EPISODE else limit
-            queries.append(Query(space, full, wanted, filter))
+            queries.append(Query(space, full, wanted, where))
             sources.append((source, title_source) if question.is_one_line else (source,))
             if not question.is_one_line:
-                queries.append(Query(space, title, wanted, filter))
+                queries.append(Query(space, title, wanted, where))
                 sources.append((title_source,))
         found = await self._vectors.search(workspace_id, queries)
         return {source: hits for names, hits in zip(sources, found, strict=True) for source in names}

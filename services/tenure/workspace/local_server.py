@@ -145,8 +145,8 @@ async def _serve_locked(settings: Settings, stop_when_idle: bool) -> None:
         )
         server = uvicorn.Server(config)
         running = asyncio.create_task(server.serve([listener]))
-        while not server.started and not running.done():
-            await asyncio.sleep(0.005)
+        while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers a flag, no event
+            await asyncio.sleep(POLL_SECONDS)
         _write_address(settings.home, ServerAddress(url, os.getpid()))
         _LOG.info("serving", url=url, home=str(settings.home))
         try:

@@ -75,10 +75,7 @@ def key(
 def verify(context: typer.Context, offline: Offline = False) -> None:
     """Compare truth and projections both ways; exit code 1 if they differ."""
     session = session_of(context)
-    if offline:
-        found = _offline(session, _verify_all)
-    else:
-        found = _call(session, "GET", "verify")
+    found = _offline(session, _verify_all) if offline else _call(session, "GET", "verify")
     session.show(found, lambda: _print_findings(session, found))
     if not all(entry["is_clean"] for entry in found):
         raise typer.Exit(EXIT_PROBLEM)
