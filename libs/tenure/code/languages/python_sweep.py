@@ -1,0 +1,388 @@
+"""One pass over a syntax tree that finds every scope, binding and reference, in source order.
+
+A tree-sitter query picks the few kinds of node that matter; the pass keeps a stack of open spans. So nothing recurses
+on the input's depth, and error nodes only cost what they swallow.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import tree_sitter
+import tree_sitter_python
+
+from tenure.code.languages.python_expressions import (
+    UNKNOWN_CHAIN,
+    Chain,
+    Root,
+    read_annotation,
+    read_chain,
+    text_of,
+)
+from tenure.code.languages.python_expressions import field as child
+from tenure.code.languages.python_scopes import Binding, Definition, Scope, ScopeKind, Tag, is_dynamic_import
+from tenure.code.languages.python_statements import (
+    bound_names,
+    dotted_names,
+    imported_names,
+    module_of,
+    parameters_of,
+    string_items,
+)
+from tenure.code.model import Symbol
+from tenure.core.memory import NodeType
+
+_BLOCKS = "lambda list_comprehension set_comprehension dictionary_comprehension generator_expression"
+_CONDITIONS = "if_statement try_statement while_statement for_statement case_clause"
+_OTHERS = (
+    "function_definition class_definition decorated_definition call decorator import_statement import_from_statement "
+    "assignment augmented_assignment named_expression for_in_clause as_pattern global_statement nonlocal_statement "
+    "type_alias_statement"
+)
+_PROPERTIES = frozenset({"property", "cached_property", "setter", "getter", "deleter", "classproperty"})
+_CLASS_FIRST = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
+
+
+@cache
+def _query() -> tree_sitter.Query:
+    kinds = " ".join(f"({kind})" for kind in f"{_BLOCKS} {_CONDITIONS} {_OTHERS}".split())
+    bodies = "(function_definition body: (_) @body) (class_definition body: (_) @body)"
+    return tree_sitter.Query(tree_sitter.Language(tree_sitter_python.language()), f"[{kinds}] @node {bodies}")
+
+
+@dataclass(slots=True)
+class Reference:
+    """A use of a name that may become an edge. `kind` is c (call), r (decorator), b (base class) or y (dynamic)."""
+
+    kind: str
+    owner: str
+    line: int
+    written: str
+    chain: Chain
+    scope: Scope
+    position: int
+
+
+@dataclass(slots=True)
+class Import:
+    """An import of a module (`name` empty), of all its public names (`*`) or of one of them."""
+
+    owner: str
+    line: int
+    level: int
+    module: str
+    name: str
+
+
+@dataclass(slots=True)
+class _Span:
+    """An open stretch of source: the scope that names in it see, and the node that owns what it refers to."""
+
+    end: int
+    scope: Scope
+    owner: str
+    is_conditional: bool = False
+    decorated: tree_sitter.Node | None = None
+    inner: Scope | None = None
+
+
+@dataclass(slots=True)
+class Sweep:
+    """What the pass found. `exported` is the literal `__all__`, None if there is none or it is computed."""
+
+    source: bytes
+    symbols: dict[int, Symbol]
+    file_id: str
+    module: Scope = field(default_factory=lambda: Scope(ScopeKind.MODULE, None))
+    definitions: list[Definition] = field(default_factory=list)
+    references: list[Reference] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    exported: list[str] | None = None
+    is_export_computed: bool = False
+    _spans: list[_Span] = field(default_factory=list)
+
+    def run(self, root: tree_sitter.Node) -> None:
+        """Walk the whole tree once."""
+        self._spans = [_Span(len(self.source) + 1, self.module, self.file_id)]
+        handlers = self._handlers()
+        for start, _end, is_node, node in _events(root):
+            while start >= self._spans[-1].end and len(self._spans) > 1:
+                self._spans.pop()
+            if not is_node:
+                self._open_body(node)
+                continue
+            handlers[node.type](node, self._spans[-1])
+
+    def _handlers(self) -> dict[str, Callable[[tree_sitter.Node, _Span], None]]:
+        table: dict[str, Callable[[tree_sitter.Node, _Span], None]] = {
+            "function_definition": self._define,
+            "class_definition": self._define,
+            "decorated_definition": self._decorated,
+            "call": self._call,
+            "decorator": self._decorator,
+            "import_statement": self._import,
+            "import_from_statement": self._import_from,
+            "assignment": self._assign,
+            "augmented_assignment": self._augment,
+            "named_expression": self._walrus,
+            "for_in_clause": self._bind_clause,
+            "as_pattern": self._bind_alias,
+            "global_statement": self._global,
+            "nonlocal_statement": self._global,
+            "type_alias_statement": self._type_alias,
+        }
+        table.update(dict.fromkeys(_BLOCKS.split(), self._open_block))
+        table.update(dict.fromkeys(_CONDITIONS.split(), self._open_condition))
+        return table
+
+    # -- spans ---------------------------------------------------------------------------------------------------------
+
+    def _open_body(self, body: tree_sitter.Node) -> None:
+        head = self._spans[-1]
+        if head.inner is not None:
+            self._spans.append(_Span(body.end_byte, head.inner, head.owner))
+
+    def _open_block(self, node: tree_sitter.Node, span: _Span) -> None:
+        scope = Scope(ScopeKind.BLOCK, span.scope)
+        self._spans.append(_Span(node.end_byte, scope, span.owner, span.is_conditional))
+        for name, _annotation in parameters_of(child(node, "parameters"), self.source):
+            self._bind(scope, name, node.start_byte, expression=[Tag.UNKNOWN])
+
+    def _open_condition(self, node: tree_sitter.Node, span: _Span) -> None:
+        if node.type == "for_statement":
+            self._bind_targets(child(node, "left"), span, node.start_byte)
+        if node.type == "case_clause":
+            for pattern in node.named_children:
+                if pattern.type == "case_pattern":
+                    self._bind_targets(pattern, span, node.start_byte)
+        self._spans.append(_Span(node.end_byte, span.scope, span.owner, is_conditional=True))
+
+    # -- definitions ---------------------------------------------------------------------------------------------------
+
+    def _decorated(self, node: tree_sitter.Node, span: _Span) -> None:
+        symbol = self.symbols.get(node.start_byte)
+        owner = symbol.node_id if symbol is not None else span.owner
+        self._spans.append(_Span(node.end_byte, span.scope, owner, span.is_conditional, decorated=node))
+
+    def _define(self, node: tree_sitter.Node, span: _Span) -> None:
+        decorated = span.decorated if span.decorated is not None and span.end == node.end_byte else None
+        symbol = self.symbols.get((decorated or node).start_byte)
+        name = child(node, "name")
+        inner = Scope(ScopeKind.FUNCTION, span.scope)
+        owner = span.owner
+        at = node.end_byte
+        if symbol is not None:
+            owner = symbol.node_id
+            definition = Definition(symbol, span.scope, symbol.type is NodeType.CLASS, position=node.start_byte)
+            definition.body, inner.definition = inner, definition
+            self.definitions.append(definition)
+            self._describe(definition, node, decorated)
+            self._bind(span.scope, symbol.name, at, span.is_conditional, definition=definition)
+        elif name is not None:
+            self._bind(span.scope, text_of(name, self.source), at, span.is_conditional, expression=[Tag.UNKNOWN])
+        self._spans.append(_Span(node.end_byte, span.scope, owner, inner=inner))
+        if node.type == "class_definition":
+            inner.kind = ScopeKind.CLASS if symbol is not None else ScopeKind.BLOCK
+        else:
+            self._bind_parameters(node, inner, decorated)
+
+    def _describe(self, definition: Definition, node: tree_sitter.Node, decorated: tree_sitter.Node | None) -> None:
+        if node.type == "function_definition":
+            definition.returns = read_annotation(child(node, "return_type"), self.source)
+            definition.is_property = bool(_PROPERTIES & set(self._decorators(decorated)))
+            return
+        arguments = child(node, "superclasses")
+        for base in arguments.named_children if arguments is not None else ():
+            if base.type in {"keyword_argument", "comment", "list_splat", "dictionary_splat"}:
+                continue
+            chain = read_chain(base, self.source)
+            definition.bases.append(chain)
+            self._refer("b", definition.symbol.node_id, base, chain, definition.scope)
+
+    def _decorators(self, decorated: tree_sitter.Node | None) -> Iterator[str]:
+        """The last name of each decorator."""
+        for node in decorated.named_children if decorated is not None else ():
+            if node.type == "decorator" and node.named_child_count:
+                chain = read_chain(node.named_children[0], self.source)
+                yield chain.steps[-1] if chain.steps else chain.name
+
+    def _bind_parameters(self, node: tree_sitter.Node, inner: Scope, decorated: tree_sitter.Node | None) -> None:
+        parameters = parameters_of(child(node, "parameters"), self.source)
+        decorators = set(self._decorators(decorated))
+        owner = inner.parent.definition if inner.parent is not None else None
+        is_method = inner.parent is not None and inner.parent.kind is ScopeKind.CLASS and owner is not None
+        for number, (name, annotation) in enumerate(parameters):
+            binding = Binding(name, node.start_byte)
+            if number == 0 and is_method and "staticmethod" not in decorators:
+                function = child(node, "name")
+                takes_class = "classmethod" in decorators or (
+                    function is not None and text_of(function, self.source) in _CLASS_FIRST
+                )
+                binding.receiver, binding.receiver_tag = owner, Tag.CLASS if takes_class else Tag.INSTANCE
+            elif annotation is not None:
+                binding.chain, binding.scope, binding.is_annotated = annotation, inner.parent, True
+            else:
+                binding.expression = [Tag.UNKNOWN]
+            inner.bind(binding)
+
+    def _type_alias(self, node: tree_sitter.Node, span: _Span) -> None:
+        symbol = self.symbols.get(node.start_byte)
+        if symbol is None:
+            self._bind_targets(child(node, "left"), span, node.end_byte)
+            return
+        definition = Definition(symbol, span.scope, is_class=True, position=node.start_byte)
+        self.definitions.append(definition)
+        self._bind(span.scope, symbol.name, node.end_byte, span.is_conditional, definition=definition)
+
+    # -- assignments ---------------------------------------------------------------------------------------------------
+
+    def _assign(self, node: tree_sitter.Node, span: _Span) -> None:
+        left, annotation, right = child(node, "left"), child(node, "type"), child(node, "right")
+        while right is not None and right.type == "assignment":
+            right = child(right, "right")
+        if left is None:
+            return
+        chain = read_annotation(annotation, self.source) if annotation is not None else UNKNOWN_CHAIN
+        is_annotated = chain.root is Root.NAME
+        if not is_annotated and right is not None:
+            chain = read_chain(right, self.source)
+        if left.type == "identifier":
+            name = text_of(left, self.source)
+            binding = Binding(name, node.end_byte, span.is_conditional, is_annotated, chain=chain, scope=span.scope)
+            span.scope.bind(binding)
+            if name == "__all__" and span.scope is self.module:
+                self._export(right, is_new=True)
+        elif left.type == "attribute":
+            self._assign_attribute(left, chain, is_annotated, span, node.end_byte)
+        else:
+            self._bind_targets(left, span, node.end_byte)
+
+    def _assign_attribute(self, left: tree_sitter.Node, chain: Chain, is_annotated: bool, span: _Span, at: int) -> None:
+        target = read_chain(left, self.source)
+        if target.root is not Root.NAME or len(target.steps) != 1:
+            return
+        receiver = span.scope.bindings.get(target.name, [])
+        owner = receiver[0].receiver if len(receiver) == 1 else None
+        if owner is None or receiver[0].receiver_tag is not Tag.INSTANCE:
+            return
+        binding = Binding(target.steps[0], at, is_annotated=is_annotated, chain=chain, scope=span.scope)
+        owner.attributes.setdefault(target.steps[0], []).append(binding)
+
+    def _augment(self, node: tree_sitter.Node, span: _Span) -> None:
+        left = child(node, "left")
+        if left is not None and text_of(left, self.source) == "__all__" and span.scope is self.module:
+            self._export(child(node, "right"), is_new=False)
+
+    def _export(self, value: tree_sitter.Node | None, *, is_new: bool) -> None:
+        """Take the literal names into `__all__`; one computed part makes the whole of it computed."""
+        items = string_items(value, self.source)
+        if items is None:
+            self.is_export_computed = True
+        else:
+            self.exported = items if is_new or self.exported is None else self.exported + items
+
+    def _walrus(self, node: tree_sitter.Node, span: _Span) -> None:
+        name = child(node, "name")
+        if name is not None:
+            chain = read_chain(child(node, "value"), self.source)
+            target = span.scope.outside_blocks()
+            binding = Binding(text_of(name, self.source), node.end_byte, is_conditional=True, chain=chain)
+            binding.scope = span.scope
+            target.bind(binding)
+
+    def _bind_clause(self, node: tree_sitter.Node, span: _Span) -> None:
+        self._bind_targets(child(node, "left"), span, node.start_byte)
+
+    def _bind_alias(self, node: tree_sitter.Node, span: _Span) -> None:
+        self._bind_targets(child(node, "alias"), span, node.end_byte)
+
+    def _bind_targets(self, target: tree_sitter.Node | None, span: _Span, at: int) -> None:
+        for name in bound_names(target, self.source):
+            self._bind(span.scope, name, at, span.is_conditional, expression=[Tag.UNKNOWN])
+
+    def _global(self, node: tree_sitter.Node, span: _Span) -> None:
+        names = [text_of(name, self.source) for name in node.named_children if name.type == "identifier"]
+        (span.scope.globals if node.type == "global_statement" else span.scope.nonlocals).update(names)
+
+    def _bind(
+        self,
+        scope: Scope,
+        name: str,
+        at: int,
+        is_conditional: bool = False,
+        *,
+        definition: Definition | None = None,
+        expression: list[object] | None = None,
+    ) -> None:
+        scope.bind(Binding(name, at, is_conditional, definition=definition, expression=expression))
+
+    # -- references ----------------------------------------------------------------------------------------------------
+
+    def _refer(self, kind: str, owner: str, node: tree_sitter.Node, chain: Chain, scope: Scope) -> None:
+        line = node.start_point[0] + 1
+        self.references.append(Reference(kind, owner, line, chain.written, chain, scope, node.start_byte))
+
+    def _call(self, node: tree_sitter.Node, span: _Span) -> None:
+        function = child(node, "function")
+        if function is None:
+            return
+        chain = read_chain(function, self.source)
+        names = (chain.name, *chain.steps)
+        if names[0] == "__all__" and span.scope is self.module:
+            arguments = child(node, "arguments")
+            first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
+            self._export(first, is_new=False)
+        if is_dynamic_import(names):
+            self._refer_dynamic(node, chain, span)
+        else:
+            self._refer("c", span.owner, node, chain, span.scope)
+
+    def _refer_dynamic(self, node: tree_sitter.Node, chain: Chain, span: _Span) -> None:
+        arguments = child(node, "arguments")
+        literal = string_items(arguments, self.source) if arguments is not None else None
+        written = literal[0] if literal else chain.written
+        line = node.start_point[0] + 1
+        self.references.append(Reference("y", span.owner, line, written, chain, span.scope, node.start_byte))
+
+    def _decorator(self, node: tree_sitter.Node, span: _Span) -> None:
+        expression = node.named_children[0] if node.named_child_count else None
+        if expression is not None and expression.type != "call" and span.decorated is not None:
+            self._refer("r", span.owner, expression, read_chain(expression, self.source), span.scope)
+
+    # -- imports -------------------------------------------------------------------------------------------------------
+
+    def _import(self, node: tree_sitter.Node, span: _Span) -> None:
+        line, at = node.start_point[0] + 1, node.end_byte
+        for module, alias in dotted_names(node, self.source):
+            self.imports.append(Import(span.owner, line, 0, module, ""))
+            bound = alias or module.split(".")[0]
+            target = module if alias else bound
+            self._bind(span.scope, bound, at, span.is_conditional, expression=[Tag.MODULE, target])
+
+    def _import_from(self, node: tree_sitter.Node, span: _Span) -> None:
+        level, module = module_of(node, self.source)
+        line, at = node.start_point[0] + 1, node.end_byte
+        for name, alias in imported_names(node, self.source):
+            self.imports.append(Import(span.owner, line, level, module, name))
+            expression: list[object] = [Tag.MEMBER, level, module, name]
+            if name == "*":
+                star = Binding("*", at, span.is_conditional, expression=[Tag.STAR, level, module])
+                span.scope.stars.append(star)
+            else:
+                self._bind(span.scope, alias or name, at, span.is_conditional, expression=expression)
+
+
+def _events(root: tree_sitter.Node) -> list[tuple[int, int, bool, tree_sitter.Node]]:
+    """The nodes of interest from the outside in; a body comes before an expression of the same extent."""
+    captures = tree_sitter.QueryCursor(_query()).captures(root)
+    found = [(node.start_byte, -node.end_byte, False, node) for node in captures.get("body", [])]
+    found += [(node.start_byte, -node.end_byte, True, node) for node in captures.get("node", [])]
+    found.sort(key=lambda event: event[:3])
+    return found
+
+
+def sweep(root: tree_sitter.Node, source: bytes, symbols: Sequence[Symbol], file_id: str) -> Sweep:
+    """Everything that the tree binds and refers to, each use owned by the innermost symbol around it, else the file."""
+    result = Sweep(source, {symbol.start_byte: symbol for symbol in reversed(symbols)}, file_id)
+    result.run(root)
+    return result

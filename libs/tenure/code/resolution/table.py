@@ -1,0 +1,43 @@
+"""The modules of one repository with what each of them exports, kept up to date file by file."""
+
+from collections.abc import Mapping
+
+from tenure.code.resolution.modules import ModuleIndex, is_python
+from tenure.code.resolution.questions import Questions
+from tenure.code.resolution.views import FileView
+
+
+class ModuleTable:
+    """All Python files of a repository by path, from their `exports` bytes. Files are decoded when they are first
+    looked at; paths that are not Python's are passed over. Not safe for use by several threads at once.
+    """
+
+    def __init__(self, exports: Mapping[str, bytes]) -> None:
+        self._exports = {path: value for path, value in exports.items() if is_python(path)}
+        self._views: dict[str, FileView] = {}
+        self.index = ModuleIndex(sorted(self._exports))
+        self.questions = Questions()
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._exports
+
+    def replace(self, path: str, exports: bytes | None) -> None:
+        """Give the file these exports, or take it out (None); equal ones change nothing, an unknown path is not gone."""
+        if not is_python(path) or self._exports.get(path) == exports:
+            return
+        if exports is None:
+            del self._exports[path]
+            self.index.remove(path)
+        else:
+            if path not in self._exports:
+                self.index.add(path)
+            self._exports[path] = exports
+        self._views.pop(path, None)
+        self.questions.forget()
+
+    def view(self, path: str) -> FileView:
+        """The file's decoded exports; empty for a path that is not in the table."""
+        known = self._views.get(path)
+        if known is None:
+            known = self._views[path] = FileView(path, self._exports.get(path, b""))
+        return known
