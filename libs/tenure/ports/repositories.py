@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from tenure.core.commands import JobKind, JobState
 from tenure.core.events import Event, EventType, RecordedEvent
-from tenure.core.memory import Chunk, Edge, FileRecord, Node
+from tenure.core.memory import Chunk, Edge, EdgeType, FileRecord, Node
 from tenure.ports.records import (
     ApiKey,
     FileState,
@@ -187,8 +187,8 @@ class Edges(Protocol):
         """Unresolved references whose last name part is one of these."""
         ...
 
-    def export(self, repository_id: str) -> AsyncIterator[Edge]:
-        """Every edge whose owner belongs to the repository; for comparison and `verify`."""
+    def export(self, repository_id: str, types: Sequence[EdgeType] = ()) -> AsyncIterator[Edge]:
+        """Every edge whose owner belongs to the repository, of these types or of all."""
         ...
 
 
@@ -217,6 +217,10 @@ class Chunks(Protocol):
         """Record why the model refused a content hash."""
         ...
 
+    async def document_frequencies(self) -> tuple[int, Mapping[int, int]]:
+        """(number of chunks of the workspace, in how many of them each term stands, by term index)."""
+        ...
+
     async def forget_refusals(self, repository_id: str, model: str) -> int:
         """Let refused chunks of the repository be tried again; returns how many."""
         ...
@@ -237,8 +241,8 @@ class Chunks(Protocol):
         """(model, dimension) pairs of which the workspace holds vectors."""
         ...
 
-    async def put_profiles(self, profiles: Mapping[str, bytes]) -> None:
-        """Store packed profile vectors by file id, and their `PROFILE` outbox entries."""
+    async def put_profiles(self, repository_id: str, profiles: Mapping[str, bytes]) -> None:
+        """Store packed profile vectors by file id, and their `PROFILE` outbox entries; b'' removes a profile."""
         ...
 
     async def profiles(self, file_ids: Sequence[str]) -> dict[str, bytes]:

@@ -47,6 +47,7 @@ class Indexing:
         prepare: Prepare,
         queue: TaskQueue,
         clock: Clock,
+        count_tokens: Callable[[str], int],
         history_commits: int,
         full_pass_rate: float,
     ) -> None:
@@ -57,7 +58,7 @@ class Indexing:
         self._clock = clock
         self._full_pass_rate = full_pass_rate
         self._resolver = Resolver(database)
-        self._episodes = Episodes(database, git, history_commits)
+        self._episodes = Episodes(database, git, count_tokens, history_commits)
 
     async def look(self, repository: Repository, full: bool = False) -> tuple[Discovery, GitHead, SyncPlan]:
         """What a sync would do now; reads only."""
@@ -95,8 +96,10 @@ class Indexing:
         repository = replace(repository, revision=repository.revision + 1, is_stale=True)
         async with self._database.writing(repository.workspace_id) as work:
             await leased.keep(work, phase="structure", files=len(discovery.candidates), pending=len(plan.suspects))
-            await work.repositories.update(repository)
             states = by_path(await work.files.states(repository.id))
+            if plan.removed or any(candidate.path not in states for candidate in plan.suspects):
+                repository = replace(repository, history_commit=None)
+            await work.repositories.update(repository)
         left_out = list(discovery.left_out)
         parsed = failed = 0
         pending = len(plan.suspects)
@@ -110,8 +113,7 @@ class Indexing:
             left_out += [replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None]
         await self._remove(repository, leased, plan)
         await self._resolver.run(repository, leased)
-        paths_changed = bool(plan.removed) or any(c.path not in states for c in plan.suspects)
-        commits = await self._episodes.sync(repository, head, leased, paths_changed)
+        commits = await self._episodes.sync(repository, head, leased)
         await self._finish(repository, head, leased, left_out)
         return IndexReport(
             files=len(discovery.candidates),
