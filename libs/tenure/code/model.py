@@ -1,6 +1,7 @@
 """What the code layer makes of a file, before and after references are resolved."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from tenure.core.memory import Chunk, Edge, FileRecord, Node, NodeType
 from tenure.ports.records import LeftOut, Unresolved
@@ -52,13 +53,17 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class PrepareRequest:
-    """A file to prepare; picklable. `raw` is None when the worker has to read `candidate.real_path` itself."""
+    """A file to prepare; picklable. `raw` is None when the worker has to read `candidate.real_path` itself.
+
+    `at` is the time that the rows bear.
+    """
 
     workspace_id: str
     repository_id: str
     candidate: Candidate
     revision: int
     raw: bytes | None = None
+    at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

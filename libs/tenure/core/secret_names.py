@@ -54,7 +54,7 @@ _NAMED = re.compile(
     rf"(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK}))"
     r"(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|staging|test|live|old|new|default|value|b64|base64))?"
     r"(?:\\?[\"'`])?\]?"
-    r"(?P<separator>\s{0,32}(?:=>|:=|=|:)\s{0,32}|\"?\s+value\s?=\s?|\"?,?\s*\n\s*-?\s?\"?value\"?\s?:\s?|>(?=[^<\n]{1,512}</))"
+    r"(?P<separator>[^\S\n]{0,32}(?:=>|:=|=|:)[^\S\n]{0,32}|\"?\s+value\s?=\s?|\"?[,:]?\s*\n\s*-?\s?\"?value\"?\s?:\s?|>(?=[^<\n]{1,512}</))"
     r"(?:[bruf]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
     r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
     re.IGNORECASE,
@@ -73,6 +73,8 @@ _HEADER = re.compile(
     r"(?P<value>[A-Za-z0-9._~+/=-]{8,8192})",
     re.IGNORECASE,
 )
+_HEADER_KEY = re.compile(r"\d|^(?=.{16})\w*[a-z][A-Z]\w*[a-z][A-Z]")
+"""A digit, or base64 without one: `Authorization: Basic Authentication` names a scheme."""
 _COMMANDS = (
     re.compile(
         r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user|--proxy-user)[ =]{0,4}[\"']?[^\s:\"']{1,128}:(?P<value>[^\s\"']{1,256})"
@@ -85,6 +87,7 @@ _HASH_BEFORE = re.compile(
     r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|hash|etag|ssh-\w+|ecdsa[\w-]*|public[_-]?key)\W{0,4}$",
     re.IGNORECASE,
 )
+_HASH_PREFIX = re.compile(r"(?:sha\d{1,3}|md5|h1)[-_=]", re.IGNORECASE)
 _HASH_WINDOW = 24
 _CODE = re.compile(
     r"[A-Za-z_][\w.]*[(\[].*|[A-Za-z_]\w*(?:(?:\.|->|::)[A-Za-z_]\w*)+[,;:)\]}]*|[({\[].*|.*\\[swdbSWDB][*+?{].*",
@@ -125,7 +128,7 @@ def is_random(value: str) -> bool:
         len(value) >= MIN_RANDOM_CHARS
         and _has_letter_and_digit(value)
         and entropy(value) >= MIN_RANDOM_ENTROPY
-        and (sum(c.isdigit() for c in value) >= 3 or _IDENTIFIER.fullmatch(value) is None)  # `Base64Encoder2` has fewer
+        and (sum(c.isdigit() for c in value) >= 3 or _IDENTIFIER.fullmatch(value) is None)  # `Base64Encoder` has fewer
     )
 
 
@@ -210,7 +213,7 @@ def named_secrets(text: str, start: int, end: int, strictness: Strictness) -> It
     yield from _spoken(text, start, end)
     yield from _plain(_NETRC, text, start, end)
     for match in _HEADER.finditer(text, start, end):
-        if any(c.isdigit() for c in match["value"]) and not is_placeholder(match["value"]):
+        if _HEADER_KEY.search(match["value"]) and not is_placeholder(match["value"]):
             yield match.span("value")
     for match in _FLAG.finditer(text, start, end):
         if not is_placeholder(match["value"]) and not match["value"].isalpha() and not _CODE.fullmatch(match["value"]):
@@ -223,5 +226,5 @@ def bare_secrets(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Spans of random strings in `text[start:end]` that stand alone, unless a word before them says that they are hashes or public keys."""
     for match in _RANDOM_RUN.finditer(text, start, end):
         before = text[max(0, match.start() - _HASH_WINDOW) : match.start()]
-        if is_bare_secret(match[0]) and not _HASH_BEFORE.search(before):
+        if is_bare_secret(match[0]) and not _HASH_BEFORE.search(before) and not _HASH_PREFIX.match(match[0]):
             yield match.span()

@@ -6,6 +6,11 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+FILE_AVERAGE_LENGTH = 1500.0
+"""Terms of a whole file, path included."""
+CHUNK_AVERAGE_LENGTH = 100.0
+"""Terms of a chunk, header and path included."""
+
 _BIG_ENDIAN = sys.byteorder == "big"
 
 

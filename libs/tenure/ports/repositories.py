@@ -241,7 +241,7 @@ class Chunks(Protocol):
         """(model, dimension) pairs of which the workspace holds vectors."""
         ...
 
-    async def put_profiles(self, repository_id: str, profiles: Mapping[str, bytes]) -> None:
+    async def put_profiles(self, profiles: Mapping[str, bytes]) -> None:
         """Store packed profile vectors by file id, and their `PROFILE` outbox entries; b'' removes a profile."""
         ...
 

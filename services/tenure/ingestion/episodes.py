@@ -99,7 +99,7 @@ class Episodes:
                 await work.edges.put(part)
         async with self._database.writing(workspace_id) as work:
             await leased.keep(work)
-            await work.chunks.put_profiles(repository.id, {**changed, **emptied})
+            await work.chunks.put_profiles({**changed, **emptied})
             await work.chunks.put_priors({ids.file_id(workspace_id, repository.id, p): v for p, v in priors.items()})
 
 

@@ -5,7 +5,7 @@ An *expression* is a list: a tag, the tag's arguments, then the steps of a chain
 .python_expressions`). The tags are described at `Tag`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
@@ -59,7 +59,7 @@ class ScopeKind(StrEnum):
     BLOCK = "block"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Definition:
     """A class or function on its way to becoming exports. `index` is its place in the file's list, -1 until given."""
 
@@ -76,7 +76,7 @@ class Definition:
     parent: int = -1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Binding:
     """One place that gives a name its value. It counts from byte `at` on. Exactly one of the payloads is set:
     a `definition`, a ready `expression`, a `chain` to be read in `scope`, or the class of which a method's first
@@ -95,7 +95,7 @@ class Binding:
     receiver_tag: Tag = Tag.INSTANCE
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Scope:
     """A scope with its bindings by name, in the order in which they take effect."""
 
@@ -221,10 +221,11 @@ def reduce_binding(binding: Binding, hops: int = 0) -> Expression:
 
 
 def _is_dynamic_import(chain: Chain) -> bool:
-    names = (chain.name, *chain.steps)
-    return is_dynamic_import(names[:-1]) and names[-1] == CALL
+    return bool(chain.steps) and chain.steps[-1] == CALL and is_dynamic_import(replace(chain, steps=chain.steps[:-1]))
 
 
-def is_dynamic_import(names: tuple[str, ...]) -> bool:
-    """Whether this chain of names is one of Python's functions that import by a computed name."""
-    return names in {("importlib", "import_module"), ("import_module",), ("__import__",), ("importlib", "__import__")}
+def is_dynamic_import(chain: Chain) -> bool:
+    """Whether this is one of Python's functions that import by a computed name."""
+    if chain.name == "importlib":
+        return chain.steps in {("import_module",), ("__import__",)}
+    return chain.name in {"import_module", "__import__"} and not chain.steps

@@ -100,6 +100,8 @@ class Sweep:
     exported: list[str] | None = None
     is_export_computed: bool = False
     _spans: list[_Span] = field(default_factory=list)
+    _chains: dict[bytes, Chain] = field(default_factory=dict)
+    _called: set[tuple[Chain, Scope, str]] = field(default_factory=set)
 
     def run(self, root: tree_sitter.Node) -> None:
         """Walk the whole tree once."""
@@ -195,7 +197,7 @@ class Sweep:
         for base in arguments.named_children if arguments is not None else ():
             if base.type in {"keyword_argument", "comment", "list_splat", "dictionary_splat"}:
                 continue
-            chain = read_chain(base, self.source)
+            chain = self._chain(base)
             definition.bases.append(chain)
             self._refer("b", definition.symbol.node_id, base, chain, definition.scope)
 
@@ -203,7 +205,7 @@ class Sweep:
         """The last name of each decorator."""
         for node in decorated.named_children if decorated is not None else ():
             if node.type == "decorator" and node.named_child_count:
-                chain = read_chain(node.named_children[0], self.source)
+                chain = self._chain(node.named_children[0])
                 yield chain.steps[-1] if chain.steps else chain.name
 
     def _bind_parameters(self, node: tree_sitter.Node, inner: Scope, decorated: tree_sitter.Node | None) -> None:
@@ -245,7 +247,7 @@ class Sweep:
         chain = read_annotation(annotation, self.source) if annotation is not None else UNKNOWN_CHAIN
         is_annotated = chain.root is Root.NAME
         if not is_annotated and right is not None:
-            chain = read_chain(right, self.source)
+            chain = self._chain(right)
         if left.type == "identifier":
             name = text_of(left, self.source)
             binding = Binding(name, node.end_byte, span.is_conditional, is_annotated, chain=chain, scope=span.scope)
@@ -258,7 +260,7 @@ class Sweep:
             self._bind_targets(left, span, node.end_byte)
 
     def _assign_attribute(self, left: tree_sitter.Node, chain: Chain, is_annotated: bool, span: _Span, at: int) -> None:
-        target = read_chain(left, self.source)
+        target = self._chain(left)
         if target.root is not Root.NAME or len(target.steps) != 1:
             return
         receiver = span.scope.bindings.get(target.name, [])
@@ -284,7 +286,7 @@ class Sweep:
     def _walrus(self, node: tree_sitter.Node, span: _Span) -> None:
         name = child(node, "name")
         if name is not None:
-            chain = read_chain(child(node, "value"), self.source)
+            chain = self._chain(child(node, "value"))
             target = span.scope.outside_blocks()
             binding = Binding(text_of(name, self.source), node.end_byte, is_conditional=True, chain=chain)
             binding.scope = span.scope
@@ -318,6 +320,16 @@ class Sweep:
 
     # -- references ----------------------------------------------------------------------------------------------------
 
+    def _chain(self, node: tree_sitter.Node | None) -> Chain:
+        """The node as a chain. Equal text is equal chains, and most calls of a file are written more than once."""
+        if node is None:
+            return UNKNOWN_CHAIN
+        text = self.source[node.start_byte : node.end_byte]
+        known = self._chains.get(text)
+        if known is None:
+            known = self._chains[text] = read_chain(node, self.source)
+        return known
+
     def _refer(self, kind: str, owner: str, node: tree_sitter.Node, chain: Chain, scope: Scope) -> None:
         line = node.start_point[0] + 1
         self.references.append(Reference(kind, owner, line, chain.written, chain, scope, node.start_byte))
@@ -326,16 +338,19 @@ class Sweep:
         function = child(node, "function")
         if function is None:
             return
-        chain = read_chain(function, self.source)
-        names = (chain.name, *chain.steps)
-        if names[0] == "__all__" and span.scope is self.module:
-            arguments = child(node, "arguments")
-            first = arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
-            self._export(first, is_new=False)
-        if is_dynamic_import(names):
+        chain = self._chain(function)
+        if is_dynamic_import(chain):
             self._refer_dynamic(node, chain, span)
-        else:
-            self._refer("c", span.owner, node, chain, span.scope)
+            return
+        if span.scope.kind in {ScopeKind.FUNCTION, ScopeKind.BLOCK}:
+            # Where code runs later, what a name means does not depend on the place: the first call stands for all.
+            call = (chain, span.scope, span.owner)
+            if call in self._called:
+                return
+            self._called.add(call)
+        elif chain.name == "__all__" and span.scope is self.module:
+            self._export(_first_argument(node), is_new=False)
+        self._refer("c", span.owner, node, chain, span.scope)
 
     def _refer_dynamic(self, node: tree_sitter.Node, chain: Chain, span: _Span) -> None:
         arguments = child(node, "arguments")
@@ -347,7 +362,7 @@ class Sweep:
     def _decorator(self, node: tree_sitter.Node, span: _Span) -> None:
         expression = node.named_children[0] if node.named_child_count else None
         if expression is not None and expression.type != "call" and span.decorated is not None:
-            self._refer("r", span.owner, expression, read_chain(expression, self.source), span.scope)
+            self._refer("r", span.owner, expression, self._chain(expression), span.scope)
 
     # -- imports -------------------------------------------------------------------------------------------------------
 
@@ -370,6 +385,11 @@ class Sweep:
                 span.scope.stars.append(star)
             else:
                 self._bind(span.scope, alias or name, at, span.is_conditional, expression=expression)
+
+
+def _first_argument(call: tree_sitter.Node) -> tree_sitter.Node | None:
+    arguments = child(call, "arguments")
+    return arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
 
 
 def _events(root: tree_sitter.Node) -> list[tuple[int, int, bool, tree_sitter.Node]]:
