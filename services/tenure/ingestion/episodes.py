@@ -28,9 +28,7 @@ class Episodes:
     files are one case, and a run that was killed is simply done again.
     """
 
-    def __init__(
-        self, database: Database, git: GitRepository, count_tokens: Callable[[str], int], limit: int
-    ) -> None:
+    def __init__(self, database: Database, git: GitRepository, count_tokens: Callable[[str], int], limit: int) -> None:
         self._database = database
         self._git = git
         self._count_tokens = count_tokens

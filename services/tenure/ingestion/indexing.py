@@ -4,12 +4,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.code.discover import discover, is_racy
-from tenure.code.prepare import PARSER_VERSION
-from tenure.ingestion.episodes import Episodes
-
 from tenure.code.model import Candidate, Discovery, PreparedFile, PrepareRequest
+from tenure.code.prepare import PARSER_VERSION
 from tenure.core.commands import Project
 from tenure.core.memory import ParseStatus
+from tenure.ingestion.episodes import Episodes
 from tenure.ingestion.lease import LeasedJob
 from tenure.ingestion.plan import SyncPlan, batches, by_path, is_same, plan_sync
 from tenure.ingestion.resolving import Resolver

@@ -1,9 +1,12 @@
 """The ingestion service: registers trees, runs index and embed jobs, tells their state, keeps the stores in step."""
 
+import asyncio
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
+
+import structlog
 
 from tenure.core.commands import JobKind, JobState, Project, RunJob
 from tenure.core.errors import InvalidInput, LeaseLost, StoreUnavailable, TenureError
@@ -19,6 +22,10 @@ from tenure.ports.records import FileState, IndexCounts, Job, LeftOut, Repositor
 from tenure.ports.repositories import Database
 from tenure.ports.task_queue import TaskQueue
 from tenure.ports.vector_store import VectorStore
+
+_LOG = structlog.get_logger("tenure.ingestion")
+CATCH_UP_PAUSE_SECONDS = 2.0
+"""Answers that find a repository behind ask for one sync in this time, not one each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,8 @@ class IngestionService:
         self._projection = Projection(database, vectors, embedder.name)
         self._embedding = Embedding(database, embedder)
         self._verification = Verification(database, vectors, embedder.name)
+        self._catching_up: set[str] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def add_repository(
         self, workspace_id: str, path: str, name: str | None = None, tree: str | None = None
@@ -176,6 +185,31 @@ class IngestionService:
             async with self._database.writing(workspace_id) as work:
                 await work.repositories.update(replace(repository, is_stale=is_behind, detail=detail))
         return is_behind
+
+    def note_behind(self, workspace_id: str, repository_id: str) -> None:
+        """An answer found this repository behind its tree: bring it up to date, behind the answer."""
+        if repository_id in self._catching_up:
+            return
+        self._catching_up.add(repository_id)
+        task = asyncio.create_task(self._catch_up(workspace_id, repository_id))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def catch_up(self) -> None:
+        """Compare every repository with its tree and request an index job where they differ; called at start-up."""
+        for workspace in await self._database.directory.workspaces():
+            for repository in await self.repositories(workspace.id):
+                if repository.indexed_at is not None and await self.mark_behind(workspace.id, repository.id):
+                    await self.request_index(workspace.id, repository.id)
+
+    async def _catch_up(self, workspace_id: str, repository_id: str) -> None:
+        try:
+            await self.request_index(workspace_id, repository_id)
+        except TenureError as error:
+            _LOG.warning("could not catch up", repository=repository_id, reason=str(error))
+        finally:
+            await asyncio.sleep(CATCH_UP_PAUSE_SECONDS)
+            self._catching_up.discard(repository_id)
 
     async def verify(self, workspace_id: str) -> list[Findings]:
         """The differences between truth and projections, per repository."""

@@ -25,7 +25,7 @@ from tenure.core.context import (
 from tenure.core.errors import InvalidInput, RecordNotFound, TenureError
 from tenure.core.memory import MemoryKind, NodeState
 from tenure.core.placement import place
-from tenure.core.relevance import RelevanceModel, is_hit
+from tenure.core.relevance import is_hit
 from tenure.ports.clock import Clock
 from tenure.ports.graph_store import GraphStore
 from tenure.ports.models import TokenCounter
@@ -39,6 +39,7 @@ from tenure.retrieval.naming import name_evidence
 from tenure.retrieval.question import Question, understand
 from tenure.retrieval.sources import Answers, Source, Sources
 from tenure.retrieval.statistics import Statistics, TermStatistics
+from tenure.retrieval.tuning import Tuning
 
 _LOG = structlog.get_logger("tenure.retrieval")
 CONSIDERED = 3
@@ -49,14 +50,6 @@ OMISSIONS_SHOWN = 50
 """Left-out candidates that are listed; all are counted."""
 RENDER_OVERHEAD_TOKENS = 70
 """Tokens of an item's fence with ids and title, beside its text; the exact count is taken on the rendered text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """What is fitted on development data: the weights of the sources and the relevance model."""
-
-    weights: Mapping[str, float]
-    relevance: RelevanceModel
 
 
 @dataclass(slots=True)
@@ -334,5 +327,6 @@ def _explain(question: Question, answers: Answers, statistics: TermStatistics, t
         "hits": {source.value: len(hits) for source, hits in answers.hits.items()},
         "documents": statistics.documents,
         "weights": dict(tuning.weights),
+        "weights_version": tuning.version,
         "relevance_model": tuning.relevance.version,
     }

@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
-from tenure.memory.api import router as memory_router
-from tenure.retrieval.api import router as retrieval_router
 
 from tenure.core.errors import StoreUnavailable
 from tenure.ingestion.api import router as ingestion_router
+from tenure.memory.api import router as memory_router
+from tenure.retrieval.api import router as retrieval_router
 from tenure.runtime.web import CurrentCaller, create_app
 from tenure.workspace.directory import router as directory_router
 from tenure.workspace.facade import Tenure
@@ -42,7 +42,7 @@ def build_app(tenure: Tenure, activity: Activity) -> FastAPI:
     app = create_app(tenure.authentication, tenure.metrics, settings.server.max_body_bytes, settings.server.is_loopback)
     app.state.directory = tenure.directory
     app.state.ingestion = tenure.ingestion
-    app.state.retrieval = tenure.retrieval
+    app.state.retrieval = tenure.retrieval_edge()
     app.state.memory = tenure.memory
     app.state.tenure = tenure
     app.state.activity = activity

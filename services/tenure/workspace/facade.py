@@ -6,13 +6,19 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 import structlog
-from tenure.memory.service import MemoryService
-from tenure.retrieval.service import RetrievalService
+from tenure.retrieval.impact import ImpactService
 
 from tenure.core.commands import Command, Project, RunJob
 from tenure.ingestion.indexing import Indexing
 from tenure.ingestion.registration import Registration
 from tenure.ingestion.service import IngestionService
+from tenure.memory.service import MemoryService
+from tenure.retrieval.api import RetrievalEdge
+from tenure.retrieval.freshness import FreshnessCheck
+from tenure.retrieval.prompting import PromptService
+from tenure.retrieval.service import RetrievalService
+from tenure.retrieval.sources import Sources
+from tenure.retrieval.tuning import Tuning
 from tenure.runtime.auth import Authentication
 from tenure.runtime.bootstrap import Infrastructure, open_infrastructure
 from tenure.runtime.metrics import Metrics
@@ -33,8 +39,15 @@ class Tenure:
     directory: DirectoryService
     ingestion: IngestionService
     retrieval: RetrievalService
+    prompts: PromptService
+    impact: ImpactService
     memory: MemoryService
     metrics: Metrics
+
+    def retrieval_edge(self) -> RetrievalEdge:
+        """What the retrieval endpoints need."""
+        fusion = self.infrastructure.settings.retrieval.fusion
+        return RetrievalEdge(self.retrieval, self.prompts, self.impact, fusion, self.metrics)
 
     async def handle(self, command: Command) -> None:
         """Run one command of the task queue."""
@@ -48,7 +61,7 @@ class Tenure:
 
 
 @asynccontextmanager
-async def open_tenure(settings: Settings, works: bool = True) -> AsyncIterator[Tenure]:
+async def open_tenure(settings: Settings, works: bool = True, tuning: Tuning | None = None) -> AsyncIterator[Tenure]:
     """The services over open stores; everything is closed at the end.
 
     With `works` the queue delivers, and work that an earlier process left behind is taken up. Without it nothing runs
@@ -56,7 +69,8 @@ async def open_tenure(settings: Settings, works: bool = True) -> AsyncIterator[T
     """
     async with AsyncExitStack() as stack:
         infrastructure = await open_infrastructure(settings, stack)
-        tenure = assemble(infrastructure)
+        tenure = assemble(infrastructure, tuning or Tuning())
+        stack.push_async_callback(tenure.retrieval.drain)
         if works:
             await infrastructure.queue.start(tenure.handle)
             await tenure.ingestion.resume()
@@ -65,51 +79,76 @@ async def open_tenure(settings: Settings, works: bool = True) -> AsyncIterator[T
         yield tenure
 
 
-def assemble(infrastructure: Infrastructure) -> Tenure:
+def assemble(infrastructure: Infrastructure, tuning: Tuning) -> Tenure:
     """The services with their ports in place; opens and starts nothing."""
-    settings = infrastructure.settings
     database, clock = infrastructure.database, infrastructure.clock
-    any_root = settings.server.is_loopback
-    authentication = Authentication(database.directory, clock, trusts_loopback=settings.server.is_loopback)
-    indexing = Indexing(
-        database,
-        infrastructure.git,
-        infrastructure.parsing.prepare,
-        infrastructure.queue,
-        clock,
-        history_commits=settings.indexing.history_commits,
-        full_pass_rate=settings.indexing.full_pass_rate,
-    )
-    ingestion = IngestionService(
-        database=database,
-        vectors=infrastructure.vectors,
-        embedder=infrastructure.embedder,
-        queue=infrastructure.queue,
-        clock=clock,
-        registration=Registration(
-            database, infrastructure.git, clock, settings.indexing.allowed_roots, any_root=any_root
-        ),
-        indexing=indexing,
-        dense=settings.indexing.dense,
+    authentication = Authentication(
+        database.directory, clock, trusts_loopback=infrastructure.settings.server.is_loopback
     )
     metrics = Metrics()
+    memory = MemoryService(database, infrastructure.cache, clock)
+    ingestion = _ingestion(infrastructure)
+    retrieval = _retrieval(infrastructure, ingestion, tuning)
     return Tenure(
         infrastructure=infrastructure,
         authentication=authentication,
         directory=DirectoryService(database, authentication, infrastructure.queue, clock),
         ingestion=ingestion,
-        retrieval=RetrievalService(
-            database=database,
-            vectors=infrastructure.vectors,
-            graph=infrastructure.graph,
-            embedder=infrastructure.embedder,
-            tokens=infrastructure.tokens,
-            clock=clock,
-            deadline_seconds=settings.retrieval.source_deadline_ms / 1000,
-            model=infrastructure.embedder.name,
-        ),
-        memory=MemoryService(database, infrastructure.cache, clock),
+        retrieval=retrieval,
+        prompts=PromptService(retrieval, infrastructure.tokens, memory.working_memory),
+        impact=ImpactService(database),
+        memory=memory,
         metrics=metrics,
+    )
+
+
+def _ingestion(infrastructure: Infrastructure) -> IngestionService:
+    settings, database, clock = infrastructure.settings, infrastructure.database, infrastructure.clock
+    indexing = Indexing(
+        database=database,
+        git=infrastructure.git,
+        prepare=infrastructure.parsing.prepare,
+        queue=infrastructure.queue,
+        clock=clock,
+        count_tokens=infrastructure.tokens.count,
+        history_commits=settings.indexing.history_commits,
+        full_pass_rate=settings.indexing.full_pass_rate,
+    )
+    registration = Registration(
+        database, infrastructure.git, clock, settings.indexing.allowed_roots, any_root=settings.server.is_loopback
+    )
+    return IngestionService(
+        database=database,
+        vectors=infrastructure.vectors,
+        embedder=infrastructure.embedder,
+        queue=infrastructure.queue,
+        clock=clock,
+        registration=registration,
+        indexing=indexing,
+        dense=settings.indexing.dense,
+    )
+
+
+def _retrieval(infrastructure: Infrastructure, ingestion: IngestionService, tuning: Tuning) -> RetrievalService:
+    settings, database, embedder = infrastructure.settings, infrastructure.database, infrastructure.embedder
+    sources = Sources(
+        database=database,
+        vectors=infrastructure.vectors,
+        graph=infrastructure.graph,
+        embedder=embedder,
+        deadline_seconds=settings.retrieval.source_deadline_ms / 1000,
+    )
+    freshness = FreshnessCheck(
+        database, infrastructure.git, embedder.name, embedder.dimension, on_behind=ingestion.note_behind
+    )
+    return RetrievalService(
+        database=database,
+        graph=infrastructure.graph,
+        sources=sources,
+        freshness=freshness,
+        tokens=infrastructure.tokens,
+        clock=infrastructure.clock,
+        tuning=tuning,
     )
 
 
