@@ -1,0 +1,433 @@
+"""Python's definitions: what tree-sitter's tree says of them, whatever Python the service runs on."""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+
+import tree_sitter
+import tree_sitter_python
+
+from tenure.core.memory import NodeType
+
+_BLOCKS = frozenset({"module", "block"})
+"""Whose children are statements."""
+
+_CONTAINERS = _BLOCKS | {
+    "ERROR",
+    "function_definition",
+    "class_definition",
+    "decorated_definition",
+    "if_statement",
+    "elif_clause",
+    "else_clause",
+    "for_statement",
+    "while_statement",
+    "try_statement",
+    "except_clause",
+    "except_group_clause",
+    "finally_clause",
+    "with_statement",
+    "match_statement",
+    "case_clause",
+}
+"""What can hold a definition; everything else is looked into only if it holds an error."""
+
+_OLD_STATEMENTS = frozenset({"print_statement", "exec_statement"})
+"""Forms of Python 2 that the grammar takes without an error."""
+
+_OLD_TOKEN = re.compile(
+    rb"(?<!`)`(?!`)|<>|(?<![\w.])0[0-9]*+(?<=[1-9])(?![\w.])|(?<![\w.])0[xX]?[0-9a-fA-F]*+[lL](?!\w)"
+    rb"|(?<![\w.])[1-9][0-9]*+[lL](?!\w)|(?<!\w)[uU][rR][\"']"
+)
+_OLD_TOKEN_TYPES = frozenset({"string_start", "<>", "integer"})
+_MAX_OLD_TOKENS = 500
+"""Candidates that are looked up in the tree; most are quotation marks in doc strings."""
+
+_KEYWORDS = frozenset(
+    [
+        "False",
+        "None",
+        "True",
+        "and",
+        "as",
+        "assert",
+        "async",
+        "await",
+        "break",
+        "class",
+        "continue",
+        "def",
+        "del",
+        "elif",
+        "else",
+        "except",
+        "finally",
+        "for",
+        "from",
+        "global",
+        "if",
+        "import",
+        "in",
+        "is",
+        "lambda",
+        "nonlocal",
+        "not",
+        "or",
+        "pass",
+        "raise",
+        "return",
+        "try",
+        "while",
+        "with",
+        "yield",
+    ]
+)
+_NAME = re.compile(r"[^\W\d]\w*")
+_MAX_NAME = 255
+_DECORATOR = re.compile(rb"^[ \t\f]*+@[ \t]*+([\w.]++)", re.MULTILINE)
+_QUOTE = re.compile(rb"[rRuU]?(\"\"\"|'''|\"|')")
+_BEFORE_MODULE_DOC = re.compile(rb"(?:[ \t\f]*+(?:#[^\n]*+)?\n)*+")
+_FIRST_COMMENT = re.compile(rb"(?:[ \t\f]*+#[^\n]*+\n)++")
+
+_SIGNATURE_CHARS = 200
+_DOC_CHARS = 300
+"""Bounds of what stands before every chunk of a symbol: more would leave no room for its text."""
+
+_FORMS_BY_DECORATOR = {
+    b"property": "property",
+    b"cached_property": "property",
+    b"staticmethod": "static method",
+    b"classmethod": "class method",
+    b"overload": "overload",
+    b"setter": "setter",
+    b"getter": "property",
+    b"deleter": "deleter",
+}
+
+
+class ParsingTimedOut(Exception):
+    """The time for one file is over; the text can still be searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A definition as written. Bytes index the source; rows count from 0; `start` includes decorators."""
+
+    type: NodeType
+    name: str
+    form: str
+    start_byte: int
+    end_byte: int
+    start_row: int
+    end_row: int
+    name_row: int
+    signature: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The definitions of a file in source order, and {row: column} of its statements; one below a comment begins with it.
+
+    `problem` is '' or says what is wrong with the syntax, and where.
+    """
+
+    tree: tree_sitter.Tree
+    definitions: list[Definition]
+    statements: Mapping[int, int]
+    doc: str
+    problem: str
+
+
+@cache
+def _language() -> tree_sitter.Language:
+    return tree_sitter.Language(tree_sitter_python.language())
+
+
+class _Deadline:
+    """Tells tree-sitter to stop; the clock here bounds work and enters no result but "timed out"."""
+
+    __slots__ = ("_end", "is_over")
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+        self.is_over = False
+
+    def __call__(self, *_: object) -> bool:
+        self.is_over = self.is_over or time.monotonic() > self._end
+        return self.is_over
+
+
+_READ_BYTES = 1 << 16
+
+
+def read(source: bytes, seconds: float) -> Reading:
+    """Definitions and syntax problems of a source, whatever is in it; no recursion on its depth.
+
+    Raises `ParsingTimedOut` after `seconds`.
+    """
+    deadline = _Deadline(seconds)
+    parser = tree_sitter.Parser(_language())
+    try:
+        tree = parser.parse(lambda offset, _: source[offset : offset + _READ_BYTES], progress_callback=deadline)
+    except ValueError as error:
+        raise ParsingTimedOut from error
+    problem, bogus_from = _syntax_problem(tree.root_node, source)
+    found = _walk(tree.root_node)
+    return Reading(
+        tree=tree,
+        definitions=_definitions(found, source, bogus_from),
+        statements={row: column for row, column in found.statements.items() if row - 1 not in found.comments},
+        doc=_doc_at(source, _end_of(_BEFORE_MODULE_DOC, source)) or _first_comment(source),
+        problem=problem or _old_syntax(found, tree.root_node, source),
+    )
+
+
+@dataclass(slots=True)
+class _Found:
+    """What a walk met: definitions by kind, the decorated node by the start of what it decorates, old forms."""
+
+    definitions: list[tree_sitter.Node] = field(default_factory=list)
+    decorated: dict[int, tree_sitter.Node] = field(default_factory=dict)
+    statements: dict[int, int] = field(default_factory=dict)
+    comments: set[int] = field(default_factory=set)
+    maybe_old: list[tree_sitter.Node] = field(default_factory=list)
+
+
+def _walk(root: tree_sitter.Node) -> _Found:
+    """All that can be told from statements, without recursion and without a look into sound expressions.
+
+    No query: those take quadratic time on wide errors, and their progress callback crashes in tree-sitter 0.26.
+    """
+    found = _Found()
+    has_error = root.has_error
+    stack = [(root, root.type)]
+    while stack:
+        node, parent_type = stack.pop()
+        is_block = parent_type in _BLOCKS
+        for child in node.children:
+            kind = child.type
+            if is_block:
+                row, column = child.start_point
+                found.statements[row] = column
+            if kind in _CONTAINERS or (has_error and child.has_error):
+                stack.append((child, kind))
+            _note(found, child, kind)
+    return found
+
+
+def _note(found: _Found, node: tree_sitter.Node, kind: str) -> None:
+    if kind in _DEFINITIONS:
+        found.definitions.append(node)
+    elif kind == "decorated_definition":
+        inner = node.child_by_field_name("definition")
+        if inner is not None:
+            found.decorated[inner.start_byte] = node
+    elif kind == "comment":
+        found.comments.add(node.start_point[0])
+    elif kind in _MAYBE_OLD:
+        found.maybe_old.append(node)
+
+
+def _end_of(pattern: re.Pattern[bytes], source: bytes) -> int:
+    match = pattern.match(source)
+    return 0 if match is None else match.end()
+
+
+def _definitions(found: _Found, source: bytes, bogus_from: int) -> list[Definition]:
+    definitions = []
+    for node in found.definitions:
+        if node.start_byte >= bogus_from:
+            continue
+        definition = _DEFINITIONS[node.type](node, found.decorated.get(node.start_byte, node), source)
+        if definition is not None:
+            definitions.append(definition)
+    definitions.sort(key=lambda one: (one.start_byte, -one.end_byte))
+    return definitions
+
+
+def _sane_name(node: tree_sitter.Node | None, source: bytes) -> str:
+    """The name that a node spells, '' if that is none: the parser made it up while recovering from an error."""
+    if node is None or node.is_missing:
+        return ""
+    name = source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+    is_sane = len(name) <= _MAX_NAME and _NAME.fullmatch(name) is not None and name not in _KEYWORDS
+    return name if is_sane else ""
+
+
+def _function(node: tree_sitter.Node, outer: tree_sitter.Node, source: bytes) -> Definition | None:
+    name_node = node.child_by_field_name("name")
+    last = node.child_by_field_name("return_type") or node.child_by_field_name("parameters") or name_node
+    form = "function"
+    if outer is not node:
+        for decorator in _DECORATOR.findall(source[outer.start_byte : node.start_byte]):
+            form = _FORMS_BY_DECORATOR.get(decorator.rsplit(b".", 1)[-1], form)
+    if form == "function" and source.startswith(b"async", node.start_byte):
+        form = "async function"
+    return _definition(NodeType.FUNCTION, form, node, outer, name_node, last, source)
+
+
+def _class(node: tree_sitter.Node, outer: tree_sitter.Node, source: bytes) -> Definition | None:
+    name_node = node.child_by_field_name("name")
+    last = node.child_by_field_name("superclasses") or node.child_by_field_name("type_parameters") or name_node
+    return _definition(NodeType.CLASS, "class", node, outer, name_node, last, source)
+
+
+def _alias(node: tree_sitter.Node, outer: tree_sitter.Node, source: bytes) -> Definition | None:
+    name_node = node.child_by_field_name("left")
+    while name_node is not None and name_node.type != "identifier":
+        name_node = name_node.named_child(0) if name_node.named_child_count else None
+    return _definition(NodeType.CLASS, "type alias", node, outer, name_node, node, source)
+
+
+_DEFINITIONS = {"function_definition": _function, "class_definition": _class, "type_alias_statement": _alias}
+_MAYBE_OLD = _OLD_STATEMENTS | {"raise_statement", "except_clause"}
+
+
+def _definition(
+    type: NodeType,
+    form: str,
+    node: tree_sitter.Node,
+    outer: tree_sitter.Node,
+    name_node: tree_sitter.Node | None,
+    last: tree_sitter.Node | None,
+    source: bytes,
+) -> Definition | None:
+    name = _sane_name(name_node, source)
+    if not name or name_node is None or last is None:
+        return None
+    body = node.child_by_field_name("body")
+    signature = source[node.start_byte : min(last.end_byte, node.start_byte + 4 * _SIGNATURE_CHARS)]
+    return Definition(
+        type=type,
+        name=name,
+        form=form,
+        start_byte=outer.start_byte,
+        end_byte=outer.end_byte,
+        start_row=outer.start_point[0],
+        end_row=_end_row(outer),
+        name_row=name_node.start_point[0],
+        signature=" ".join(signature.decode("utf-8", "ignore").split())[:_SIGNATURE_CHARS],
+        doc="" if body is None else _doc_at(source, body.start_byte),
+    )
+
+
+def _end_row(node: tree_sitter.Node) -> int:
+    """The last row that has a character of the node: its end may be the beginning of the next line."""
+    row, column = node.end_point
+    return row - 1 if column == 0 and row > node.start_point[0] else row
+
+
+def _doc_at(source: bytes, offset: int) -> str:
+    """The first paragraph of the string literal that begins here, on one line; '' if none does."""
+    match = _QUOTE.match(source, offset)
+    if match is None:
+        return ""
+    quote = match[1]
+    end = source.find(quote, match.end())
+    if end < 0:
+        return ""
+    text = source[match.end() : min(end, match.end() + 8 * _DOC_CHARS)].decode("utf-8", "ignore")
+    if len(quote) == 1 and "\n" in text:
+        return ""
+    paragraph = re.split(r"\n[ \t]*\n", text.strip(), maxsplit=1)[0]
+    return " ".join(paragraph.split())[:_DOC_CHARS]
+
+
+def _first_comment(source: bytes) -> str:
+    """The comment at the top of a file, without shebang, cookie and licence, on one line."""
+    match = _FIRST_COMMENT.match(source)
+    if match is None:
+        return ""
+    lines = [
+        line.strip().lstrip("#!").strip() for line in match[0][: 8 * _DOC_CHARS].decode("utf-8", "ignore").split("\n")
+    ]
+    lines = [line for line in lines if not line.startswith("%%")]  # the cell marks of notebooks
+    if lines and ("python" in lines[0] or "coding" in lines[0]):
+        lines = lines[1:]
+    text = " ".join(" ".join(lines).split())
+    return "" if re.search(r"(?i)copyright|licen[sc]e", text) else text[:_DOC_CHARS]
+
+
+def _syntax_problem(root: tree_sitter.Node, source: bytes) -> tuple[str, int]:
+    """(what is wrong and where, byte from which nothing is code: behind a quote that is never closed)."""
+    bogus_from = len(source) + 1
+    if not root.has_error:
+        return "", bogus_from
+    first = -1
+    for error in _errors(root):
+        row = error.start_point[0]
+        first = row if first < 0 else min(first, row)
+        for child in error.children[:_CHILDREN_LOOKED_AT]:
+            if child.type == "string_start" and _is_never_closed(source, child):
+                bogus_from = min(bogus_from, child.end_byte)
+    if first < 0:
+        return "", bogus_from
+    line = source.split(b"\n", first + 1)[first]
+    what = "merge conflict" if line.startswith((b"<<<<<<<", b"=======", b">>>>>>>")) else "syntax error"
+    return f"{what} at line {first + 1}", bogus_from
+
+
+_MAX_ERRORS = 200
+_CHILDREN_LOOKED_AT = 50
+"""Bounds of the look at errors: files with more are broken throughout."""
+
+
+def _errors(root: tree_sitter.Node) -> list[tree_sitter.Node]:
+    """The outermost error and missing nodes in source order, without those that stand for syntax newer than the grammar."""
+    found: list[tree_sitter.Node] = []
+    stack = [(root, "")]
+    while stack and len(found) < _MAX_ERRORS:
+        node, parent_type = stack.pop()
+        if node.is_error or node.is_missing:
+            if parent_type not in _NEWER_THAN_GRAMMAR:
+                found.append(node)
+        elif node.has_error:
+            stack += [(child, node.type) for child in reversed(node.children)]
+    return found
+
+
+_NEWER_THAN_GRAMMAR = frozenset({"type_parameter"})
+"""Where the grammar reports valid code as an error: defaults of type parameters (PEP 696)."""
+
+
+def _is_never_closed(source: bytes, start: tree_sitter.Node) -> bool:
+    quote = source[start.end_byte - 3 : start.end_byte]
+    return quote in (b'"""', b"'''") and source.find(quote, start.end_byte) < 0
+
+
+def _old_syntax(found: _Found, root: tree_sitter.Node, source: bytes) -> str:
+    """'' or where the first form of Python 2 stands that the grammar takes without an error."""
+    rows = [node.start_point[0] for node in found.maybe_old if _is_old(node, source)]
+    rows += [node.start_point[0] for node in found.definitions if _has_tuple_parameter(node, source)]
+    for number, match in enumerate(_OLD_TOKEN.finditer(source)):
+        if number >= _MAX_OLD_TOKENS:
+            break
+        node = root.descendant_for_byte_range(match.start(), match.start() + 1)
+        if node is not None and node.type in _OLD_TOKEN_TYPES and node.start_byte == match.start():
+            rows.append(node.start_point[0])
+            break
+    return f"Python 2 syntax at line {min(rows) + 1}" if rows else ""
+
+
+def _is_old(node: tree_sitter.Node, source: bytes) -> bool:
+    if node.type == "raise_statement":
+        return node.named_child_count > 0 and node.named_children[0].type == "expression_list"
+    if node.type == "except_clause":
+        values = node.children_by_field_name("value")
+        # `except A, B:` is valid again since Python 3.14, but no class is named like a variable.
+        is_pair = len(values) == _PAIR and values[1].type == "identifier"
+        return is_pair and source[values[1].start_byte : values[1].start_byte + 1].islower()
+    return True
+
+
+_PAIR = 2
+
+
+def _has_tuple_parameter(node: tree_sitter.Node, source: bytes) -> bool:
+    parameters = node.child_by_field_name("parameters")
+    if parameters is None or source.find(b"(", parameters.start_byte + 1, parameters.end_byte) < 0:
+        return False
+    return any(child.type == "tuple_pattern" for child in parameters.named_children)

@@ -1,0 +1,130 @@
+"""A file's rows: its nodes, their chunks and the `contains` edges, from its parts."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tenure.code.chunk import Header, Lines, Ranks, Span, embedded, spans
+from tenure.code.identifiers import term_counts
+from tenure.code.model import PrepareRequest
+from tenure.core.ids import chunk_id
+from tenure.core.memory import Chunk, Edge, EdgeType, MemoryKind, Node, NodeType, Source
+from tenure.core.sparse import CHUNK_AVERAGE_LENGTH, bm25_weights, pack
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A node to be: the file itself, a symbol or a section. Rows count from 0; `parent` indexes the enclosing part."""
+
+    id: str
+    type: NodeType
+    title: str
+    qualified_name: str
+    first_row: int
+    last_row: int
+    header: Header
+    parent: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The nodes of a file in source order, the file's own first, with their chunks and edges."""
+
+    nodes: list[Node]
+    chunks: list[Chunk]
+    contains: list[Edge]
+
+
+def rows_of(
+    request: PrepareRequest,
+    lines: Lines,
+    parts: Sequence[Part],
+    content_hash: str,
+    count: Callable[[str], int],
+    factor: float,
+    ranks: Ranks,
+) -> Rows:
+    """The rows of a file whose first part is the file itself and whose parents stand before their children.
+
+    A line belongs to the innermost part around it. `factor` and `ranks` are those of
+    `tenure.code.chunk.spans`. Each text is counted once; a node's tokens are those of all chunks in its span.
+    """
+    chunks: list[Chunk] = []
+    tokens = [0] * len(parts)
+    numbers = [0] * len(parts)
+    owner_id, path = parts[0].id, request.candidate.path
+    for index, first_row, last_row in _segments(parts, lines.count):
+        part = parts[index]
+        for span in spans(lines, first_row, last_row, part.header, factor, ranks):
+            text = lines.text[span.start : span.end]
+            own = count(text)
+            tokens[index] += own
+            if span.is_chunk:
+                chunks.append(_chunk(part, owner_id, numbers[index], span, text, own, path))
+                numbers[index] += 1
+    for index in range(len(parts) - 1, 0, -1):
+        tokens[parts[index].parent] += tokens[index]
+    return Rows(
+        nodes=[_node(request, part, content_hash, tokens[index]) for index, part in enumerate(parts)],
+        chunks=chunks,
+        contains=[
+            Edge(parts[part.parent].id, part.id, EdgeType.CONTAINS, owner_id, line=part.first_row + 1)
+            for part in parts[1:]
+        ],
+    )
+
+
+def _segments(parts: Sequence[Part], count: int) -> Iterator[tuple[int, int, int]]:
+    """(part, first row, last row) of each stretch of lines that belongs to one part."""
+    owners = [0] * count
+    for index, part in enumerate(parts[1:], 1):
+        last_row = min(part.last_row, count - 1)
+        owners[part.first_row : last_row + 1] = [index] * (last_row + 1 - part.first_row)
+    first_row = 0
+    for row in range(1, count + 1):
+        if row == count or owners[row] != owners[first_row]:
+            yield owners[first_row], first_row, row - 1
+            first_row = row
+
+
+def _chunk(part: Part, owner_id: str, number: int, span: Span, text: str, tokens: int, path: str) -> Chunk:
+    whole = embedded(part.header, text)
+    counts = term_counts(f"{path}\n{whole}")
+    return Chunk(
+        id=chunk_id(part.id, number),
+        node_id=part.id,
+        owner_id=owner_id,
+        number=number,
+        start_line=span.first_row + 1,
+        end_line=span.last_row + 1,
+        start_offset=span.start,
+        end_offset=span.end,
+        content_hash=hashlib.sha256(whole.encode()).hexdigest(),
+        token_count=tokens,
+        sparse=pack(bm25_weights(counts, CHUNK_AVERAGE_LENGTH)),
+    )
+
+
+def _node(request: PrepareRequest, part: Part, content_hash: str, tokens: int) -> Node:
+    return Node(
+        id=part.id,
+        workspace_id=request.workspace_id,
+        kind=MemoryKind.SEMANTIC,
+        type=part.type,
+        title=part.title,
+        content="",
+        token_count=tokens,
+        created_at=request.at,
+        updated_at=request.at,
+        source=Source(
+            repository_id=request.repository_id,
+            path=request.candidate.path,
+            qualified_name=part.qualified_name,
+            start_line=part.first_row + 1,
+            end_line=part.last_row + 1,
+            content_hash=content_hash,
+        ),
+        metadata=part.metadata,
+    )
