@@ -57,6 +57,7 @@ class ItemOut(Wire):
     repository_id: str | None
     path: str | None
     qualified_name: str | None
+    line: int | None
     start_line: int | None
     end_line: int | None
     content_hash: str | None
@@ -121,6 +122,7 @@ class SearchHit(Wire, extra="ignore"):
     type: NodeType
     title: str
     path: str | None
+    line: int | None
     start_line: int | None
     end_line: int | None
     score: float

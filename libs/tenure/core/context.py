@@ -74,7 +74,10 @@ class RetrieveOptions:
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One memory of the answer, with everything that says why it is here and how far to trust it."""
+    """One memory of the answer, with everything that says why it is here and how far to trust it.
+
+    `line` is where the symbol is defined; `start_line` to `end_line` are the lines of `text`.
+    """
 
     id: str
     type: NodeType
@@ -92,6 +95,7 @@ class ContextItem:
     repository_id: str | None = None
     path: str | None = None
     qualified_name: str | None = None
+    line: int | None = None
     start_line: int | None = None
     end_line: int | None = None
     content_hash: str | None = None

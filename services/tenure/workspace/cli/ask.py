@@ -129,7 +129,8 @@ def _read(query: str) -> str:
 def _where(item: Any) -> str:
     if not item["path"]:
         return (item.get("commit") or "-")[:10]
-    return f"{item['path']}:{item['start_line']}" if item["start_line"] else str(item["path"])
+    line = item["line"] or item["start_line"]
+    return f"{item['path']}:{line}" if line else str(item["path"])
 
 
 def _print_bundle(session: Session, bundle: Any, explain: bool) -> None:
