@@ -44,15 +44,13 @@ class Resolver:
     ) -> None:
         """Mark the files whose edges may change because of these files, in the transaction that changes them."""
         table = await self.table(work, repository_id)
-        modules: set[str] = set()
         exports = {prepared.path: prepared.file.exports for prepared in changed if prepared.file is not None}
-        for path, new in exports.items():
-            if table.interface(path) != resolve.interface_of(new):
-                modules.update(table.replace(path, new))
-            else:
-                table.replace(path, new)
-        for path in removed_paths:
-            modules.update(table.replace(path, None))
+        changes: dict[str, bytes | None] = {**exports, **dict.fromkeys(removed_paths)}
+        modules: set[str] = set()
+        for path, new in changes.items():
+            modules.update(_affected(table, path, new))
+        for path, new in changes.items():
+            table.replace(path, new)
         if modules:
             await work.edges.mark_unresolved(await work.edges.dependents(repository_id, sorted(modules)))
 
@@ -69,6 +67,18 @@ class Resolver:
             async with self._database.writing(repository.workspace_id) as work:
                 await leased.keep(work, resolving=len(due) - start)
                 await store_resolved(work, resolved)
+
+
+def _affected(table: resolve.ModuleTable, path: str, new: bytes | None) -> list[str]:
+    """The keys under which others may now be answered differently."""
+    old = table.exports_of(path)
+    if old is None and new is None:
+        return []
+    if old is None or new is None:
+        return resolve.modules_of(path, table)
+    if resolve.interface_of(old) == resolve.interface_of(new):
+        return []
+    return resolve.modules_of(path, table, is_new_or_gone=False)
 
 
 def resolve_batch(

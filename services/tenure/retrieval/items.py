@@ -156,7 +156,7 @@ def _item(one: Ranked, node: Node, rows: Rows, judge: Judge) -> ContextItem:
         repository_id=node.source.repository_id,
         path=node.source.path,
         qualified_name=node.source.qualified_name,
-        line=node.source.start_line,
+        line=node.metadata.get("line", node.source.start_line),
         start_line=start,
         end_line=end,
         content_hash=node.source.content_hash,
@@ -172,9 +172,8 @@ def _text(node: Node, chunk: Chunk | None, rows: Rows) -> tuple[str, int | None,
         return node.content, source.start_line, source.end_line, node.token_count
     if chunk is not None and node.token_count > WHOLE_NODE_TOKENS:
         return text[chunk.start_offset : chunk.end_offset], chunk.start_line, chunk.end_line, chunk.token_count
-    first = int(node.metadata.get("first_line", source.start_line))
-    lines = text.split("\n")[first - 1 : source.end_line]
-    return "\n".join(lines), first, source.end_line, node.token_count
+    lines = text.split("\n")[source.start_line - 1 : source.end_line]
+    return "\n".join(lines), source.start_line, source.end_line, node.token_count
 
 
 def reasons(parts: Mapping[str, float]) -> tuple[str, ...]:

@@ -21,6 +21,10 @@ class ModuleTable:
     def __contains__(self, path: object) -> bool:
         return path in self._exports
 
+    def exports_of(self, path: str) -> bytes | None:
+        """The file's exports as given, None for a path that is not in the table."""
+        return self._exports.get(path)
+
     def replace(self, path: str, exports: bytes | None) -> None:
         """Give the file these exports, or take it out (None); equal ones change nothing, an unknown path is not gone."""
         if not is_python(path) or self._exports.get(path) == exports:
