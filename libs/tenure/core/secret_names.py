@@ -39,6 +39,7 @@ NAME_MARKS = (
     b"cookie",
     b"curl",
     b"mysql",
+    b"mariadb",
 )
 """Lower-case; a line without any of them is never looked at by the rules of this module, random strings excepted."""
 
@@ -75,13 +76,14 @@ _HEADER = re.compile(
 )
 _HEADER_KEY = re.compile(r"\d|^(?=.{16})\w*[a-z][A-Z]\w*[a-z][A-Z]")
 """A digit, or base64 without one: `Authorization: Basic Authentication` names a scheme."""
-_COMMANDS = (
-    re.compile(
-        r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user|--proxy-user)[ =]{0,4}[\"']?[^\s:\"']{1,128}:(?P<value>[^\s\"']{1,256})"
-    ),
-    re.compile(r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,256}?\s-p(?P<value>[^\s\"']{3,256})"),
-    re.compile(r"\bsshpass\s{1,8}-p[ =]{0,4}[\"']?(?P<value>[^\s\"']{1,256})"),
+_CURL = r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user|--proxy-user)[ =]{0,4}[\"']?[^\s:\"']{1,128}:(?P<value>[^\s\"']{1,256})"
+_MYSQL = r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,256}?\s-p(?P<value>[^\s\"']{3,256})"
+_SSHPASS = r"\bsshpass\s{1,8}-p[ =]{0,4}[\"']?(?P<value>[^\s\"']{1,256})"
+_COMMANDS = tuple(
+    (program, re.compile(pattern))
+    for program, pattern in (("curl", _CURL), ("mysql", _MYSQL), ("mariadb", _MYSQL), ("sshpass", _SSHPASS))
 )
+"""Programs that take a password as an argument."""
 _RANDOM_RUN = re.compile(r"(?<![A-Za-z0-9_+=./%-])[A-Za-z0-9_+=-]{32,512}(?![A-Za-z0-9_+=./%-])")
 _HASH_BEFORE = re.compile(
     r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|hash|etag|ssh-\w+|ecdsa[\w-]*|public[_-]?key)\W{0,4}$",
@@ -207,19 +209,36 @@ def _plain(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterato
             yield match.span("value")
 
 
-def named_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
-    """Spans of values in `text[start:end]` (a marked line and the one after it) that their names, headers or commands give away."""
-    yield from _named(text, start, end, strictness)
-    yield from _spoken(text, start, end)
-    yield from _plain(_NETRC, text, start, end)
+def _headers(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in _HEADER.finditer(text, start, end):
         if _HEADER_KEY.search(match["value"]) and not is_placeholder(match["value"]):
             yield match.span("value")
+
+
+def _flags(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in _FLAG.finditer(text, start, end):
         if not is_placeholder(match["value"]) and not match["value"].isalpha() and not _CODE.fullmatch(match["value"]):
             yield match.span("value")
-    for command in _COMMANDS:
-        yield from _plain(command, text, start, end)
+
+
+def named_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
+    """Spans of values in `text[start:end]`, a marked line, that their names, headers or commands give away.
+
+    Each rule runs only where its own word stands: most marked lines hold an everyday `token` or `key` and nothing else.
+    """
+    line = text[start:end].lower()
+    if any(sign in line for sign in ("=", ":", ">", "value")):
+        yield from _named(text, start, end, strictness)
+    if "passw" in line or "passphrase" in line or "pwd" in line:
+        yield from _spoken(text, start, end)
+        yield from _plain(_NETRC, text, start, end)
+    if "bearer" in line or "authorization" in line:
+        yield from _headers(text, start, end)
+    if "-" in line:
+        yield from _flags(text, start, end)
+        for program, command in _COMMANDS:
+            if program in line:
+                yield from _plain(command, text, start, end)
 
 
 def bare_secrets(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -67,12 +67,13 @@ def _token_runs(raw: bytes) -> Iterator[Span]:
         start = classes.find(_TOKEN_RUN, end)
 
 
-def _shape_lines(scan: _Scan) -> set[Span]:
+def _shape_lines(scan: _Scan, runs: list[Span]) -> set[Span]:
     """The lines on which a vendor's token may stand."""
-    lines: set[Span] = set()
-    for start, end in _token_runs(scan.raw):
-        if shapes.VENDOR_PREFIX.search(scan.text, max(0, start - _LEFT_CONTEXT), end):
-            lines.add(scan.line(start))
+    lines = {
+        scan.line(start)
+        for start, end in runs
+        if shapes.VENDOR_PREFIX.search(scan.text, max(0, start - _LEFT_CONTEXT), end)
+    }
     lines.update(scan.line(index) for index in _occurrences(scan.raw, shapes.AZURE_MARK.encode()))
     return lines
 
@@ -123,23 +124,29 @@ def _find(text: str, strictness: Strictness, second_opinion: Detector | None) ->
     scan = _Scan(text, text.encode("ascii", "replace"))
     yield from _private_keys(scan)
     yield from _urls(scan)
-    marked = _shape_lines(scan)
+    runs = list(_token_runs(scan.raw))
+    marked = _shape_lines(scan, runs)
     for start, end in marked:
         for pattern in (shapes.VENDOR_TOKEN, shapes.AZURE_KEY):
             yield from (m.span() for m in pattern.finditer(text, start, end) if not shapes.is_placeholder(m[0]))
     if strictness is not Strictness.SOURCE:
+        long_worded = {scan.line(start) for start, _ in runs}
         named = _name_lines(scan)
-        for start, end in named:
-            yield from named_secrets(
-                text, start, scan.line(end + 1)[1] if _has_value_below(text, end) else end, strictness
-            )
-        marked |= named
-        if strictness is not Strictness.DOCUMENT:
-            for start, end in {scan.line(run[0]) for run in _token_runs(scan.raw)}:
-                yield from bare_secrets(text, start, end)
+        yield from _surrounded(scan, named, long_worded, strictness)
+        marked |= named & long_worded
     if second_opinion is not None:
         for start, end in marked:
             yield from ((start + a, start + b) for a, b in second_opinion(text[start:end]))
+
+
+def _surrounded(scan: _Scan, named: set[Span], long_worded: set[Span], strictness: Strictness) -> Iterator[Span]:
+    """Secrets that their surroundings give away, and bare random strings where the text may hold them."""
+    for start, end in named:
+        reach = scan.line(end + 1)[1] if _has_value_below(scan.text, end) else end
+        yield from named_secrets(scan.text, start, reach, strictness)
+    if strictness is not Strictness.DOCUMENT:
+        for start, end in long_worded:
+            yield from bare_secrets(scan.text, start, end)
 
 
 def _blank(text: str, spans: Iterable[Span]) -> Masked:
@@ -159,7 +166,8 @@ def _blank(text: str, spans: Iterable[Span]) -> Masked:
 def mask(text: str, *, strictness: Strictness, second_opinion: Detector | None = None) -> Masked:
     """`text` with its secrets masked, with the same lines and columns; masking the result again changes nothing.
 
-    `second_opinion` is asked about each marked line (vendor prefix, telling name) and adds spans of that line.
+    `second_opinion` is asked about each marked line (a vendor's prefix, or a telling name with a word as long as a token)
+    and adds spans of that line.
     """
     count = 0
     while True:
