@@ -1,0 +1,58 @@
+"""`SqlChunks`: chunks by id and by file; embeddings and profiles come from its two parents."""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+
+from sqlalchemy import select
+
+from tenure.adapters.sql.embeddings import SqlEmbeddings
+from tenure.adapters.sql.file_rows import chunk_of
+from tenure.adapters.sql.profiles import SqlProfiles
+from tenure.adapters.sql.schema import chunks, files
+from tenure.core.memory import Chunk
+
+_PAGE = 5_000
+"""Rows that an export holds at once."""
+
+
+class SqlChunks(SqlEmbeddings, SqlProfiles):
+    """See `ports.repositories.Chunks`."""
+
+    async def get_many(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
+        """Chunks by id."""
+        if not chunk_ids:
+            return {}
+        query = select(chunks).where(self._transaction.mine(chunks), self._transaction.among(chunks.c.id, chunk_ids))
+        return {row.id: chunk_of(row) for row in await self._transaction.rows(query)}
+
+    async def of_owners(self, owner_ids: Sequence[str]) -> dict[str, list[Chunk]]:
+        """Chunks of each file, in source order."""
+        if not owner_ids:
+            return {}
+        query = select(chunks).where(
+            self._transaction.mine(chunks), self._transaction.among(chunks.c.owner_id, owner_ids)
+        )
+        order = (chunks.c.owner_id, chunks.c.start_offset, chunks.c.end_offset, chunks.c.id)
+        grouped: dict[str, list[Chunk]] = defaultdict(list)
+        for row in await self._transaction.rows(query.order_by(*order)):
+            grouped[row.owner_id].append(chunk_of(row))
+        return dict(grouped)
+
+    async def export(self, repository_id: str) -> AsyncIterator[tuple[str, str, int]]:
+        """(chunk id, owner id, owner revision) of every chunk, by id."""
+        last = ""
+        owner = (files.c.workspace_id == chunks.c.workspace_id) & (files.c.id == chunks.c.owner_id)
+        query = (
+            select(chunks.c.id, chunks.c.owner_id, files.c.revision)
+            .join_from(chunks, files, owner)
+            .where(self._transaction.mine(chunks), chunks.c.repository_id == repository_id)
+            .order_by(chunks.c.id)
+            .limit(_PAGE)
+        )
+        while True:
+            page = await self._transaction.rows(query.where(chunks.c.id > last) if last else query)
+            for row in page:
+                yield row.id, row.owner_id, row.revision
+            if len(page) < _PAGE:
+                return
+            last = page[-1].id

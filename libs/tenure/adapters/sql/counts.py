@@ -1,0 +1,80 @@
+"""What one repository's index holds, counted from its rows."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, Table, func, select
+
+from tenure.adapters.sql.embeddings import has_embedding, is_refused, stamp_of
+from tenure.adapters.sql.owned_rows import owner_queries
+from tenure.adapters.sql.schema import chunks, edges, files, left_out, nodes, outbox, unresolved
+from tenure.adapters.sql.transaction import Transaction
+from tenure.core.memory import NodeType
+from tenure.ports.records import IndexCounts
+
+
+async def index_counts(transaction: Transaction, repository_id: str, model: str, dimension: int) -> IndexCounts:
+    """All zero for a repository that is not of this workspace. `chunks` = embedded + failed + still waiting."""
+    count = _Counter(transaction, repository_id)
+    by_status = await count.groups(files, files.c.status)
+    by_type = await count.groups(nodes, nodes.c.type)
+    by_stamp = await count.groups(chunks, chunks.c.stamp)
+    stamp = await stamp_of(transaction, model, dimension)
+    # The stamp answers for most chunks; only the others are compared with the stored vectors and refusals.
+    elsewhere = chunks.c.stamp != stamp if stamp else chunks.c.stamp >= 0
+    found = await count.rows(chunks, elsewhere, has_embedding(stamp))
+    refused = await count.rows(chunks, elsewhere, ~has_embedding(stamp), is_refused(model))
+    return IndexCounts(
+        files=sum(by_status.values()),
+        files_by_status=by_status,
+        lines=await count.lines(),
+        nodes=sum(by_type.values()),
+        edges=await count.owned(edges),
+        unresolved=await count.owned(unresolved),
+        chunks=sum(by_stamp.values()),
+        chunks_embedded=found + (by_stamp.get(stamp, 0) if stamp else 0),
+        chunks_failed=refused,
+        commits=by_type.get(NodeType.COMMIT.value, 0),
+        left_out=await count.rows(left_out),
+        files_unresolved=await count.rows(files, files.c.is_resolved.is_(False)),
+        outbox_pending=await count.rows(outbox),
+    )
+
+
+class _Counter:
+    """Counts rows of one repository."""
+
+    def __init__(self, transaction: Transaction, repository_id: str) -> None:
+        self._transaction = transaction
+        self._repository_id = repository_id
+
+    async def rows(self, table: Table, *which: ColumnElement[bool]) -> int:
+        """Rows of a table with a `repository_id`."""
+        return await self._transaction.number(self._of(table, func.count()).where(*which))
+
+    async def groups(self, table: Table, column: Any) -> dict[Any, int]:
+        """Rows by the value of a column."""
+        rows = await self._transaction.rows(self._of(table, column, func.count()).group_by(column).order_by(column))
+        return {row[0]: row[1] for row in rows}
+
+    async def lines(self) -> int:
+        """Lines of all files."""
+        return await self._transaction.number(self._of(files, func.sum(files.c.lines)))
+
+    async def owned(self, table: Table) -> int:
+        """Rows that the repository's files and commits own."""
+        counts = [
+            await self._transaction.number(_count().where(self._transaction.mine(table), table.c.owner_id.in_(owners)))
+            for owners in owner_queries(self._transaction, self._repository_id)
+        ]
+        return sum(counts)
+
+    def _of(self, table: Table, *columns: Any) -> Any:
+        return (
+            select(*columns)
+            .select_from(table)
+            .where(self._transaction.mine(table), table.c.repository_id == self._repository_id)
+        )
+
+
+def _count() -> Select[Any]:
+    return select(func.count())

@@ -1,0 +1,121 @@
+"""`SqlGraphStore`: steps in the graph, read from the rows of `edges`."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby, islice
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, cast, func, literal, select
+from sqlalchemy.sql.selectable import FromClause
+
+from tenure.adapters.sql.column_types import ID
+from tenure.adapters.sql.database import SqlDatabase
+from tenure.adapters.sql.schema import edges
+from tenure.adapters.sql.statements import listed
+from tenure.adapters.sql.transaction import Transaction
+from tenure.core.memory import EdgeType
+from tenure.ports.graph_store import Neighbour
+
+
+class SqlGraphStore:
+    """See `ports.graph_store.GraphStore`. A far end's degree is looked at up to the cap only, never counted whole."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
+
+    async def neighbours(
+        self,
+        workspace_id: str,
+        node_ids: Sequence[str],
+        types: Sequence[EdgeType],
+        fan_out: int,
+        max_degree: int,
+    ) -> list[Neighbour]:
+        """The heaviest `fan_out` steps of each node over both directions and all types; equal weights by type, then id.
+
+        A pair that several owners relate counts as one step, with its highest weight.
+        """
+        if not node_ids or not types or fan_out < 1:
+            return []
+        names = [one.value for one in types]
+        async with self._database.read(workspace_id) as transaction:
+            found = [
+                step
+                for is_forward in (True, False)
+                for step in await _steps(transaction, node_ids, names, fan_out, max_degree, is_forward=is_forward)
+            ]
+        ordered = sorted(_distinct(found), key=_order)
+        return [step for _, steps in groupby(ordered, key=_origin) for step in islice(steps, fan_out)]
+
+    async def check(self) -> str:
+        """The same as the database's: there is no second store."""
+        return await self._database.check()
+
+
+def _origin(step: Neighbour) -> str:
+    return step.from_id
+
+
+def _order(step: Neighbour) -> tuple[str, float, str, str, bool]:
+    return (step.from_id, -step.weight, step.type.value, step.to_id, step.is_forward)
+
+
+def _distinct(steps: Iterable[Neighbour]) -> list[Neighbour]:
+    best: dict[tuple[str, str, str, bool], Neighbour] = {}
+    for step in steps:
+        key = (step.from_id, step.to_id, step.type.value, step.is_forward)
+        if key not in best or best[key].weight < step.weight:
+            best[key] = step
+    return list(best.values())
+
+
+async def _steps(
+    transaction: Transaction,
+    node_ids: Sequence[str],
+    types: Sequence[str],
+    fan_out: int,
+    max_degree: int,
+    *,
+    is_forward: bool,
+) -> list[Neighbour]:
+    """The heaviest `fan_out` steps of each node and type in one direction, in one statement."""
+    near, far = ("source_id", "target_id") if is_forward else ("target_id", "source_id")
+    seed = listed(transaction.dialect, dict.fromkeys(node_ids), "seed")
+    type_ = listed(transaction.dialect, dict.fromkeys(types), "wanted_type")
+    seed_id = cast(seed.c.value, ID)
+    best = edges.alias("best")
+    chosen = (
+        select(best.c.number)
+        .where(
+            best.c.workspace_id == transaction.workspace_id,
+            best.c[near] == seed_id,
+            best.c.type == type_.c.value,
+            _degree(best, far, transaction.workspace_id, max_degree) <= max_degree,
+        )
+        .order_by(best.c.weight.desc(), best.c[far])
+        .limit(fan_out)
+        .correlate(seed, type_)
+    )
+    step = edges.alias("step")
+    degree = _degree(step, far, transaction.workspace_id, max_degree)
+    query = select(step.c[near], step.c[far], step.c.type, step.c.weight, degree).where(
+        step.c.workspace_id == transaction.workspace_id, step.c.number.in_(chosen)
+    )
+    rows = await transaction.rows(query.select_from(seed, type_, step))
+    return [Neighbour(row[0], row[1], EdgeType(row[2]), row[3], is_forward, row[4]) for row in rows]
+
+
+def _degree(edge: FromClause, far: str, workspace_id: str, max_degree: int) -> ColumnElement[int]:
+    """Edges of the edge's type at its far end, counted up to one above the cap at each side."""
+    sides = []
+    for end in ("source_id", "target_id"):
+        other = edges.alias(end)
+        capped = (
+            select(literal(1))
+            .where(other.c.workspace_id == workspace_id, other.c[end] == edge.c[far], other.c.type == edge.c.type)
+            .limit(max_degree + 1)
+            .correlate(edge)
+            .subquery()
+        )
+        count: Select[Any] = select(func.count())
+        sides.append(count.select_from(capped).correlate(edge).scalar_subquery())
+    return sides[0] + sides[1]
