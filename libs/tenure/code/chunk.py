@@ -3,6 +3,7 @@
 import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tenure.code.embedding_cost import CHUNK_COST, cost
 from tenure.core.memory import Node, NodeType
@@ -93,29 +94,33 @@ def embedding_text(node: Node, text: str) -> str:
 
 def embedded(header: Header, text: str) -> str:
     """The header, bounded, and the text below it."""
-    lines = [header.name] if header.name else []
-    if header.signature and header.signature not in text:
-        lines.append(header.signature)
-    if header.doc and header.doc[:_DOC_SHOWN] not in text:
-        lines.append(header.doc)
-    return "\n".join((*(_bounded(lines) if lines else ()), text))
+    signature = "" if header.signature in text else header.signature
+    doc = "" if header.doc[:_DOC_SHOWN] in text else header.doc
+    above = _bounded(header.name, signature, doc)
+    return f"{above}\n{text}" if above else text
 
 
 _DOC_SHOWN = 24
 """A text that shows this much of the doc's beginning shows the doc; more might stand on its next line."""
 
 
-def _bounded(lines: list[str]) -> list[str]:
-    """The lines with the last ones shortened until they cost no more than `HEADER_COST`."""
-    while lines and cost("\n".join(lines)) > HEADER_COST:
+@lru_cache(maxsize=64)
+def _bounded(name: str, signature: str, doc: str) -> str:
+    """The lines that are not empty, the last ones shortened until they cost no more than `HEADER_COST`."""
+    lines = [line for line in (name, signature, doc) if line]
+    while lines and sum(map(len, lines)) > HEADER_COST and cost("\n".join(lines)) > HEADER_COST:
         shortened = lines.pop()
         if len(shortened) > 1:
             lines.append(shortened[: len(shortened) // 2])
-    return lines
+    return "\n".join(lines)
 
 
 Ranks = Mapping[int, int]
 """{row: rank} of the rows at which a cut does least harm: between these the lowest rank is the best."""
+
+
+_SURELY_TOO_LONG = 20 * CHUNK_COST
+"""Characters above which a text is cut without asking what it costs."""
 
 
 def spans(lines: Lines, first_row: int, last_row: int, header: Header, factor: float, ranks: Ranks) -> list[Span]:
@@ -127,7 +132,7 @@ def spans(lines: Lines, first_row: int, last_row: int, header: Header, factor: f
     if first_row > last_row:
         return []
     text = lines.text[lines.starts[first_row] : lines.starts[last_row + 1] - 1]
-    if factor * cost(embedded(header, text)) <= CHUNK_COST:
+    if len(text) < _SURELY_TOO_LONG and factor * cost(embedded(header, text)) <= CHUNK_COST:
         return [_span(lines, first_row, last_row)]
     head = min(HEADER_COST, cost(f"{header.name}\n{header.signature}\n{header.doc}"))
     room = CHUNK_COST / factor - head

@@ -54,7 +54,7 @@ _WEAK = (
 _NAMED = re.compile(
     rf"(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK}))"
     r"(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|staging|test|live|old|new|default|value|b64|base64))?"
-    r"(?:\\?[\"'`])?\]?"
+    r"(?:\\?[\"'])?\]?"
     r"(?P<separator>[^\S\n]{0,32}(?:=>|:=|=|:)[^\S\n]{0,32}|\"?\s+value\s?=\s?|\"?[,:]?\s*\n\s*-?\s?\"?value\"?\s?:\s?|>(?=[^<\n]{1,512}</))"
     r"(?:[bruf]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
     r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
@@ -179,7 +179,7 @@ def _named(text: str, start: int, end: int, strictness: Strictness) -> Iterator[
         group = "quoted" if match["quoted"] is not None else "bare"
         value = match[group]
         if group == "bare":
-            value = value.split("</", 1)[0] if match["separator"] == ">" else value.rstrip(",;)]}")
+            value = value.split("</", 1)[0] if match["separator"] == ">" else value.rstrip(",;:)]}")
         elif _HAS_SCHEME.match(value):
             continue
         if value and _is_named_value(match, value, strictness):

@@ -5,6 +5,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 FILE_AVERAGE_LENGTH = 1500.0
 """Terms of a whole file, path included."""
@@ -22,6 +23,7 @@ class Sparse:
     values: Sequence[float]
 
 
+@lru_cache(maxsize=1 << 17)
 def term_index(term: str) -> int:
     """The dimension of a term: CRC-32 of its UTF-8, the same in every process and on every machine."""
     return zlib.crc32(term.encode("utf-8", "surrogatepass"))

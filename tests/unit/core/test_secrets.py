@@ -186,6 +186,8 @@ def test_in_configuration_any_value_of_a_passwords_name_is_one(text, secret):
         "password=request.form['password'], token=self.token)",
         "def login(password: str, token: str | None = None) -> Token:",
         "Password: required",
+        "def create(self, name, password=None):",
+        "docker run -v `pwd`:/tests1 -it tox",
         "password:",
         "connect(password=entered)",
         "token = tokens[0]",

@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 
 import tree_sitter
 import tree_sitter_python
@@ -37,10 +38,15 @@ _CONTAINERS = _BLOCKS | {
 _OLD_STATEMENTS = frozenset({"print_statement", "exec_statement"})
 """Forms of Python 2 that the grammar takes without an error."""
 
-_OLD_TOKEN = re.compile(
-    rb"(?<!`)`(?!`)|<>|(?<![\w.])0[0-9]*+(?<=[1-9])(?![\w.])|(?<![\w.])0[xX]?[0-9a-fA-F]*+[lL](?!\w)"
-    rb"|(?<![\w.])[1-9][0-9]*+[lL](?!\w)|(?<!\w)[uU][rR][\"']"
+_OLD_TOKENS = (
+    re.compile(rb"`[^`]"),
+    re.compile(rb"<>"),
+    re.compile(rb"0[0-9]*[1-9][0-9]*+(?![\w.])"),
+    re.compile(rb"L(?!\w)"),
+    *(re.compile(prefix + quote) for prefix in (b"ur", b"Ur", b"uR", b"UR") for quote in (b"'", b'"')),
 )
+"""Old tokens, each found by its first character, for that is fast: back quotes, `<>`, octal and long numbers, `ur''`."""
+
 _OLD_TOKEN_TYPES = frozenset({"string_start", "<>", "integer"})
 _MAX_OLD_TOKENS = 500
 """Candidates that are looked up in the tree; most are quotation marks in doc strings."""
@@ -402,14 +408,24 @@ def _old_syntax(found: _Found, root: tree_sitter.Node, source: bytes) -> str:
     """'' or where the first form of Python 2 stands that the grammar takes without an error."""
     rows = [node.start_point[0] for node in found.maybe_old if _is_old(node, source)]
     rows += [node.start_point[0] for node in found.definitions if _has_tuple_parameter(node, source)]
-    for number, match in enumerate(_OLD_TOKEN.finditer(source)):
-        if number >= _MAX_OLD_TOKENS:
-            break
-        node = root.descendant_for_byte_range(match.start(), match.start() + 1)
-        if node is not None and node.type in _OLD_TOKEN_TYPES and node.start_byte == match.start():
-            rows.append(node.start_point[0])
-            break
+    rows += [row for pattern in _OLD_TOKENS for row in _old_token(pattern, root, source)]
     return f"Python 2 syntax at line {min(rows) + 1}" if rows else ""
+
+
+_INSIDE = (b".", b"_", b"`")
+"""What stands before the rest of a number, name or quotation."""
+
+
+def _old_token(pattern: re.Pattern[bytes], root: tree_sitter.Node, source: bytes) -> list[int]:
+    """The row of the first such token that stands in code, not in a string or a comment."""
+    for match in islice(pattern.finditer(source), _MAX_OLD_TOKENS):
+        before = source[max(0, match.start() - 1) : match.start()]
+        if before.isdigit() != (match[0] == b"L") or before.isalpha() or before in _INSIDE:
+            continue
+        node = root.descendant_for_byte_range(match.start(), match.start() + 1)
+        if node is not None and node.type in _OLD_TOKEN_TYPES and match.start() in (node.start_byte, node.end_byte - 1):
+            return [node.start_point[0]]
+    return []
 
 
 def _is_old(node: tree_sitter.Node, source: bytes) -> bool:

@@ -4,8 +4,7 @@ Shared by extraction (which reads them from syntax trees) and resolution (which 
 Nothing here recurses on the depth of the input.
 """
 
-from dataclasses import dataclass
-from enum import StrEnum
+from typing import Final, NamedTuple
 
 import tree_sitter
 
@@ -25,29 +24,28 @@ _LITERALS = frozenset(_LITERAL_KINDS.split())
 _WRAPPERS = frozenset(("parenthesized_expression", "await", "type", "expression_statement"))
 
 
-class Root(StrEnum):
-    """What a chain starts with."""
+class Root:
+    """What a chain starts with. Plain words: an enumeration's hash would cost more than the rest of a look-up."""
 
-    NAME = "name"
-    SUPER = "super"
-    LITERAL = "literal"
-    NONE = "none"
-    UNKNOWN = "unknown"
+    NAME: Final = "name"
+    SUPER: Final = "super"
+    LITERAL: Final = "literal"
+    NONE: Final = "none"
+    UNKNOWN: Final = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """An expression as written. `name` is the root's identifier for `Root.NAME`, for `Root.SUPER` the first argument."""
 
-    root: Root
+    root: str
     name: str
     steps: tuple[str, ...]
 
     @property
     def written(self) -> str:
         """The chain as a reader would write it, with `?` for what is not a name."""
-        start = {Root.NAME: self.name, Root.SUPER: "super()"}.get(self.root, UNREADABLE)
-        return start + "".join(step if step in {CALL, ITEM} else "." + step for step in self.steps)
+        start = self.name if self.root == Root.NAME else "super()" if self.root == Root.SUPER else UNREADABLE
+        return start + "".join(step if step in (CALL, ITEM) else "." + step for step in self.steps)
 
     def then(self, *steps: str) -> "Chain":
         """The same chain with further steps."""
@@ -94,7 +92,7 @@ def read_chain(node: tree_sitter.Node | None, source: bytes) -> Chain:
     return Chain(Root.UNKNOWN, "", tuple(reversed(steps[:MAX_STEPS])))
 
 
-def _root_of(kind: str) -> Root:
+def _root_of(kind: str) -> str:
     if kind == "none":
         return Root.NONE
     return Root.LITERAL if kind in _LITERALS else Root.UNKNOWN
@@ -124,7 +122,7 @@ def read_annotation(node: tree_sitter.Node | None, source: bytes) -> Chain:
     if node is None or node.type not in {"identifier", "attribute"}:
         return UNKNOWN_CHAIN
     chain = read_chain(node, source)
-    return chain.then(CALL) if chain.root is Root.NAME else UNKNOWN_CHAIN
+    return chain.then(CALL) if chain.root == Root.NAME else UNKNOWN_CHAIN
 
 
 def _quoted(literal: str) -> Chain:

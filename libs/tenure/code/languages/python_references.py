@@ -37,6 +37,8 @@ from tenure.code.languages.python_scopes import (
 from tenure.code.languages.python_sweep import Sweep, sweep
 from tenure.code.model import Symbol
 
+_INDEXED = frozenset({Tag.DEFINITION, Tag.INSTANCE, Tag.CLASS, Tag.SUPER, Tag.NAME})
+
 MAX_WRITTEN = 200
 """Characters kept of a reference as written; the end is what look-ups by name need."""
 
@@ -105,7 +107,7 @@ def _definition(definition: Definition, limit: int) -> list[Any]:
         bases = [reduce_chain(base, definition.scope, definition.position) for base in definition.bases]
         bindings = _bindings(definition.body, limit) if definition.body is not None else []
         payload = [[_closed(base, limit) for base in bases], bindings, _attributes(definition, limit)]
-    elif definition.returns is not None and definition.returns.root is Root.NAME:
+    elif definition.returns is not None and definition.returns.root == Root.NAME:
         payload = _closed(reduce_chain(definition.returns, definition.scope, definition.position), limit)
     return [symbol.name, symbol.qualified_name, symbol.node_id, symbol.form, int(kind), payload]
 
@@ -149,7 +151,7 @@ def _closed(expression: Expression, limit: int) -> Expression:
         part = waiting.pop()
         if part[0] == Tag.ANY:
             waiting.extend(part[1])
-        elif part[0] in {Tag.DEFINITION, Tag.INSTANCE, Tag.CLASS, Tag.SUPER, Tag.NAME} and part[1] >= limit:
+        elif part[0] in _INDEXED and part[1] >= limit:
             return [Tag.UNKNOWN]
     return expression
 

@@ -5,7 +5,7 @@ An *expression* is a list: a tag, the tag's arguments, then the steps of a chain
 .python_expressions`). The tags are described at `Tag`.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -23,30 +23,30 @@ MODULE_SCOPE: Final = -1
 Expression = list[Any]
 
 
-class Tag(StrEnum):
+class Tag:
     """What an expression starts with; arguments in brackets."""
 
-    NAME = "n"
+    NAME: Final = "n"
     """[scope, k, name]: a name of the module (-1) or of the class with that index; only its first k bindings count."""
-    DEFINITION = "d"
+    DEFINITION: Final = "d"
     """[index] of a definition of this file."""
-    INSTANCE = "s"
+    INSTANCE: Final = "s"
     """[index] of a class: an instance of it (`self`)."""
-    CLASS = "c"
+    CLASS: Final = "c"
     """[index] of a class, as a value (`cls`)."""
-    SUPER = "p"
+    SUPER: Final = "p"
     """[index] of a class: its bases, as `super()` sees them."""
-    MODULE = "i"
+    MODULE: Final = "i"
     """[dotted] name of a module."""
-    MEMBER = "f"
+    MEMBER: Final = "f"
     """[level, module, name]: what `from module import name` binds."""
-    ANY = "|"
+    ANY: Final = "|"
     """[expressions]: the first that can be resolved."""
-    LITERAL = "l"
+    LITERAL: Final = "l"
     """[]: a value of a built-in type."""
-    UNKNOWN = "u"
+    UNKNOWN: Final = "u"
     """[]: nothing certain."""
-    STAR = "*"
+    STAR: Final = "*"
     """[level, module]: only as a binding: all public names of a module."""
 
 
@@ -92,7 +92,7 @@ class Binding:
     chain: Chain | None = None
     scope: "Scope | None" = None
     receiver: Definition | None = None
-    receiver_tag: Tag = Tag.INSTANCE
+    receiver_tag: str = Tag.INSTANCE
 
 
 @dataclass(slots=True, eq=False)
@@ -106,6 +106,11 @@ class Scope:
     stars: list[Binding] = field(default_factory=list)
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
+
+    @property
+    def is_late(self) -> bool:
+        """Whether its code runs after the scopes around it are complete."""
+        return self.kind is ScopeKind.FUNCTION or self.kind is ScopeKind.BLOCK
 
     def bind(self, binding: Binding) -> None:
         """Add the binding here, or where `global` and `nonlocal` send it."""
@@ -140,12 +145,12 @@ class Scope:
 
 def reduce_chain(chain: Chain, scope: Scope, position: int, hops: int = 0) -> Expression:
     """The chain at that byte as an expression over module and class scopes."""
-    if chain.root is Root.NAME:
+    if chain.root == Root.NAME:
         head = _reduce_name(chain.name, scope, position, hops)
-    elif chain.root is Root.SUPER:
+    elif chain.root == Root.SUPER:
         head = _reduce_super(chain.name, scope)
     else:
-        head = [Tag.LITERAL if chain.root in {Root.LITERAL, Root.NONE} else Tag.UNKNOWN]
+        head = [Tag.LITERAL if chain.root in (Root.LITERAL, Root.NONE) else Tag.UNKNOWN]
     if head[0] == Tag.UNKNOWN:
         return head
     return [*head, *chain.steps]
@@ -162,11 +167,12 @@ def _reduce_name(name: str, start: Scope, position: int, hops: int) -> Expressio
     scope: Scope | None = start
     runs_later = False
     while scope is not None:
-        runs_later = runs_later or scope.kind in {ScopeKind.FUNCTION, ScopeKind.BLOCK}
+        is_late = scope.is_late
+        runs_later = runs_later or is_late
         if name in scope.globals:
             return [Tag.NAME, MODULE_SCOPE, ALL_BINDINGS, name]
         found = scope.bindings.get(name) if scope.kind is not ScopeKind.CLASS or scope is start else None
-        if found and scope.kind in {ScopeKind.FUNCTION, ScopeKind.BLOCK}:
+        if found and is_late:
             return _reduce_local(found, hops)
         if found:
             count = ALL_BINDINGS if runs_later else _bound_before(found, position)
@@ -204,7 +210,7 @@ def _reduce_local(bindings: list[Binding], hops: int) -> Expression:
 
 def is_none(binding: Binding) -> bool:
     """Whether the binding assigns `None`."""
-    return binding.chain is not None and binding.chain.root is Root.NONE
+    return binding.chain is not None and binding.chain.root == Root.NONE
 
 
 def reduce_binding(binding: Binding, hops: int = 0) -> Expression:
@@ -221,7 +227,7 @@ def reduce_binding(binding: Binding, hops: int = 0) -> Expression:
 
 
 def _is_dynamic_import(chain: Chain) -> bool:
-    return bool(chain.steps) and chain.steps[-1] == CALL and is_dynamic_import(replace(chain, steps=chain.steps[:-1]))
+    return bool(chain.steps) and chain.steps[-1] == CALL and is_dynamic_import(chain._replace(steps=chain.steps[:-1]))
 
 
 def is_dynamic_import(chain: Chain) -> bool:

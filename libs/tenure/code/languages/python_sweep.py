@@ -245,7 +245,7 @@ class Sweep:
         if left is None:
             return
         chain = read_annotation(annotation, self.source) if annotation is not None else UNKNOWN_CHAIN
-        is_annotated = chain.root is Root.NAME
+        is_annotated = chain.root == Root.NAME
         if not is_annotated and right is not None:
             chain = self._chain(right)
         if left.type == "identifier":
@@ -261,11 +261,11 @@ class Sweep:
 
     def _assign_attribute(self, left: tree_sitter.Node, chain: Chain, is_annotated: bool, span: _Span, at: int) -> None:
         target = self._chain(left)
-        if target.root is not Root.NAME or len(target.steps) != 1:
+        if target.root != Root.NAME or len(target.steps) != 1:
             return
         receiver = span.scope.bindings.get(target.name, [])
         owner = receiver[0].receiver if len(receiver) == 1 else None
-        if owner is None or receiver[0].receiver_tag is not Tag.INSTANCE:
+        if owner is None or receiver[0].receiver_tag != Tag.INSTANCE:
             return
         binding = Binding(target.steps[0], at, is_annotated=is_annotated, chain=chain, scope=span.scope)
         owner.attributes.setdefault(target.steps[0], []).append(binding)
@@ -342,7 +342,7 @@ class Sweep:
         if is_dynamic_import(chain):
             self._refer_dynamic(node, chain, span)
             return
-        if span.scope.kind in {ScopeKind.FUNCTION, ScopeKind.BLOCK}:
+        if span.scope.is_late:
             # Where code runs later, what a name means does not depend on the place: the first call stands for all.
             call = (chain, span.scope, span.owner)
             if call in self._called:

@@ -63,9 +63,9 @@ class Lookups:
     def _head(self, view: FileView, tag: str, expression: Expression) -> Entity:
         if tag == Tag.NAME:
             return self._scoped(view, expression[1], expression[2], expression[3])
-        if tag in {Tag.DEFINITION, Tag.CLASS}:
+        if tag in (Tag.DEFINITION, Tag.CLASS):
             return Entity(DEFINITION, view, expression[1])
-        if tag in {Tag.INSTANCE, Tag.SUPER}:
+        if tag in (Tag.INSTANCE, Tag.SUPER):
             return Entity(INSTANCE if tag == Tag.INSTANCE else SUPER, view, expression[1])
         if tag == Tag.MODULE:
             return self._module(self.absolute(view, expression[1]), expression[1])
@@ -104,7 +104,7 @@ class Lookups:
             return _step_outside(entity, step)
         if tag == BUILTIN.tag:
             return UNKNOWN if step == ITEM or (step == CALL and entity.name in PASS_THROUGH) else BUILTIN
-        if step in {CALL, ITEM} or tag not in SURE:
+        if step in (CALL, ITEM) or tag not in SURE:
             return UNKNOWN
         if tag == MODULE:
             return self.attribute(entity.name, step)
@@ -134,6 +134,13 @@ class Lookups:
 
     def name(self, view: FileView, scope: int, count: int, name: str) -> Entity:
         """What the name is bound to in the module or class, by its first `count` bindings; `MISSING` if it is not."""
+        bound = view.scope(scope).get(name)
+        if bound is None and (scope != MODULE_SCOPE or not view.stars):
+            return MISSING
+        if bound is not None and len(bound) == 1 and count != 0:
+            simple = _simple(view, bound[0].expression)
+            if simple is not None:
+                return simple
         question = ("name", view.path, scope, count, name)
         return self.questions.ask(
             question, lambda: self._find_name(view, scope, count, name), MISSING, is_own=view.is_whole
@@ -269,6 +276,13 @@ class Lookups:
             return UNKNOWN if name in view.scope(index) else MISSING
         question = ("value", view.path, index, name)
         return self.questions.ask(question, lambda: self.evaluate(view, value), UNKNOWN, is_own=view.is_whole)
+
+
+def _simple(view: FileView, expression: Expression) -> Entity | None:
+    """The meaning of an expression that asks nothing of any other name."""
+    if len(expression) == 2 and expression[0] == Tag.DEFINITION:
+        return Entity(DEFINITION, view, expression[1])
+    return UNKNOWN if expression[0] == Tag.UNKNOWN else None
 
 
 def _standing(bound: Sequence[Bound]) -> Sequence[Bound]:
