@@ -241,6 +241,10 @@ class Chunks(Protocol):
         """(model, dimension) pairs of which the workspace holds vectors."""
         ...
 
+    async def drop_embeddings(self, model: str, dimension: int) -> None:
+        """Remove the workspace's vectors of one model."""
+        ...
+
     async def put_profiles(self, profiles: Mapping[str, bytes]) -> None:
         """Store packed profile vectors by file id, and their `PROFILE` outbox entries; b'' removes a profile."""
         ...

@@ -24,6 +24,10 @@ class TaskQueue(Protocol):
         """Begin to deliver."""
         ...
 
+    def is_idle(self) -> bool:
+        """True if no command waits or runs here."""
+        ...
+
     async def drain(self) -> None:
         """Return when no command waits or runs."""
         ...

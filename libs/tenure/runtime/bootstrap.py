@@ -40,7 +40,7 @@ class Infrastructure:
     parsing: ParsePool
 
 
-async def open_infrastructure(settings: Settings, stack: AsyncExitStack) -> Infrastructure:
+async def open_infrastructure(settings: Settings, stack: AsyncExitStack, checks_stamps: bool = True) -> Infrastructure:
     """Build and open the adapters that the settings name, in an order in which each can rely on the former.
 
     Migrates an embedded database. Raises `StoreUnavailable` or `StoreMismatch` with the way out; what was opened is
@@ -83,8 +83,17 @@ async def open_infrastructure(settings: Settings, stack: AsyncExitStack) -> Infr
         git=GitProcess(),
         parsing=parsing,
     )
-    await _check_stamps(infrastructure)
+    if checks_stamps:
+        await _check_stamps(infrastructure)
     return infrastructure
+
+
+async def migrate_database(settings: Settings) -> str:
+    """Bring the database to the newest schema; returns its revision."""
+    from tenure.adapters.sql import migrate
+
+    await migrate.upgrade(settings.database_url)
+    return str(await migrate.current(settings.database_url))
 
 
 def prepare_files(requests: Sequence[PrepareRequest], encoding: str) -> list[PreparedFile]:

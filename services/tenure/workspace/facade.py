@@ -1,6 +1,7 @@
 """All services over one infrastructure, in one process: what the local server, the benches and offline commands use."""
 
 import asyncio
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -77,6 +78,30 @@ async def open_tenure(settings: Settings, works: bool = True, tuning: Tuning | N
             ticks = asyncio.create_task(_resume_now_and_then(tenure.ingestion))
             stack.callback(ticks.cancel)
         yield tenure
+
+
+async def reembed_home(settings: Settings) -> dict[str, int]:
+    """Drop the vectors of other models and make the vector store anew in the configured dimension.
+
+    The texts stay; what has no vector now is embedded when the server runs. Returns how many chunks that are.
+    """
+    if settings.vectors_path.exists():
+        await asyncio.to_thread(shutil.rmtree, settings.vectors_path)
+    async with AsyncExitStack() as stack:
+        infrastructure = await open_infrastructure(settings, stack, checks_stamps=False)
+        embedder, due = infrastructure.embedder, 0
+        tenure = assemble(infrastructure, Tuning())
+        for workspace in await infrastructure.database.directory.workspaces():
+            async with infrastructure.database.writing(workspace.id) as work:
+                for model, dimension in await work.chunks.embedding_stamps():
+                    if (model, dimension) != (embedder.name, embedder.dimension):
+                        await work.chunks.drop_embeddings(model, dimension)
+            await tenure.ingestion.rebuild(workspace.id)
+            for repository in await tenure.ingestion.repositories(workspace.id):
+                await tenure.ingestion.request_embed(workspace.id, repository.id)
+                counts = (await tenure.ingestion.status(workspace.id, repository.id)).counts
+                due += counts.chunks - counts.chunks_embedded
+        return {"chunks": due}
 
 
 def assemble(infrastructure: Infrastructure, tuning: Tuning) -> Tenure:

@@ -78,6 +78,7 @@ def _engine(url: URL, size: int, pragmas: tuple[str, ...]) -> AsyncEngine:
         max_overflow=0,
         pool_timeout=READER_WAIT_S,
         json_serializer=compact_json,
+        hide_parameters=True,  # errors must not carry what people stored
         connect_args={"isolation_level": None, "cached_statements": _CACHED_STATEMENTS},
     )
     event.listen(engine.sync_engine, "connect", _setter(pragmas))

@@ -45,7 +45,7 @@ class SqlEdges:
         ]
         await self._clear(schema.unresolved, owners)
         await self._clear(schema.lookups, owners)
-        await self._transaction.bulk(schema.unresolved, _UNRESOLVED, references, ("number",), replace=False)
+        await self._transaction.bulk(schema.unresolved, _UNRESOLVED, references, ())
         await self._transaction.bulk(
             schema.lookups, ("owner_id", "module"), modules, ("owner_id", "module"), replace=False
         )

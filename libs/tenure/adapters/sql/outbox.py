@@ -24,7 +24,7 @@ class SqlOutbox:
 
     async def add_rows(self, rows: Sequence[tuple[str, str, str, int, int]]) -> None:
         """Entries of several repositories at once: (kind, repository, subject, revision, attempts)."""
-        await self._transaction.bulk(outbox, _COLUMNS, rows, ("position",), replace=False)
+        await self._transaction.bulk(outbox, _COLUMNS, rows, ())
 
     async def take(self, limit: int) -> list[OutboxEntry]:
         """The oldest entries, in order of position. They stay until `done`."""

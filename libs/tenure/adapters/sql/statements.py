@@ -31,8 +31,13 @@ def among(dialect: Dialect, column: "Column[Any]", values: Iterable[str]) -> Col
 def upsert(
     dialect: Dialect, table: Table, keys: Sequence[str], keep: Iterable[str] = (), *, replace: bool = True
 ) -> Any:
-    """INSERT that replaces the row with the same keys, all columns but `keep`; with `replace=False` that row stays."""
+    """INSERT that replaces the row with the same keys, all columns but `keep`; with `replace=False` that row stays.
+
+    Without keys it is a plain INSERT.
+    """
     statement: Any = INSERTS[dialect.name](table)
+    if not keys:
+        return statement
     if not replace:
         return statement.on_conflict_do_nothing(index_elements=list(keys))
     kept = {*keys, *keep}

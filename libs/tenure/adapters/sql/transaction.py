@@ -82,7 +82,8 @@ class Transaction:
         *,
         replace: bool = True,
     ) -> None:
-        """Like `upsert` for thousands of rows, as tuples in the order of `columns`; the workspace comes by itself.
+        """Like `upsert` for thousands of rows, as tuples in the order of `columns`; the workspace comes by itself. Without
+        `keys` the rows are simply added.
 
         The statement's text is compiled once and the driver gets plain tuples, converted by the columns' own types:
         the per-row work of the toolkit would cost more than the database's.
@@ -127,7 +128,7 @@ class _Insert:
         replace: bool,
     ) -> "_Insert":
         """The same object for the same statement."""
-        conflict = ("workspace_id", *keys)
+        conflict = ("workspace_id", *keys) if keys else ()
         absent = [column.name for column in table.columns if column.name not in {"workspace_id", *columns}]
         return _Insert(dialect, table, columns, upsert(dialect, table, conflict, (*keep, *absent), replace=replace))
 

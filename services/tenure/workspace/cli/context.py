@@ -60,19 +60,21 @@ class ServerClient:
         self._http = httpx.Client(base_url=url, timeout=REQUEST_TIMEOUT_SECONDS, headers=headers, trust_env=False)
         self.url = url
 
-    def call(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """The decoded answer; raises the error that the server reported."""
+    def call(
+        self, method: str, endpoint: str, body: Any = None, query: Mapping[str, Any] | None = None, even_if: int = 0
+    ) -> Any:
+        """The decoded answer; raises the error that the server reported, but for the status `even_if`."""
         try:
-            response = self._http.request(method, path, json=body, params=query or None)
+            response = self._http.request(method, endpoint, json=body, params=query)
         except httpx.HTTPError as error:
             raise StoreUnavailable(f"the local server at {self.url} did not answer: {error!r}") from error
-        if response.is_error:
+        if response.is_error and response.status_code != even_if:
             raise _problem(response)
         return response.json() if response.content else None
 
     def locate(self, path: Path) -> tuple[str, str] | None:
         """(workspace id, repository id) of the indexed tree that holds `path`."""
-        found = self.call("GET", "/v1/locate", path=str(path))
+        found = self.call("GET", "/v1/locate", query={"path": str(path)})
         return (found[0]["workspace_id"], found[0]["repository_id"]) if found else None
 
     def workspace(self, named: str | None, path: Path) -> str:

@@ -74,7 +74,7 @@ def jobs(context: typer.Context, limit: Annotated[int, typer.Option(min=1, max=1
     session = session_of(context)
     client = session.client()
     workspace_id = client.workspace(session.workspace, Path.cwd())
-    found = client.call("GET", f"/v1/workspaces/{workspace_id}/jobs", limit=limit)
+    found = client.call("GET", f"/v1/workspaces/{workspace_id}/jobs", query={"limit": limit})
 
     def text() -> None:
         table = Table("created", "kind", "state", "attempts", "error")

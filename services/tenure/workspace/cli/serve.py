@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from typing import Annotated, Any
 
+import httpx
 import typer
 
 from tenure.core.errors import TenureError
@@ -48,7 +49,7 @@ def migrate(context: typer.Context) -> None:
     session = session_of(context)
     settings = session.settings()
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    revision = asyncio.run(bootstrap.migrate(settings))
+    revision = asyncio.run(bootstrap.migrate_database(settings))
     session.show({"revision": revision}, lambda: session.console.print(f"database is at {revision}"))
 
 
@@ -74,7 +75,7 @@ def doctor(
 
 
 def _check_online(client: ServerClient) -> dict[str, Any]:
-    report = client.call("GET", "/health/ready", accept_not_ready=True)
+    report = client.call("GET", "/health/ready", even_if=httpx.codes.SERVICE_UNAVAILABLE)
     return {"server": {"ok": True, "detail": client.url}, **report["stores"]}
 
 
