@@ -48,12 +48,12 @@ async def open_infrastructure(settings: Settings, stack: AsyncExitStack, checks_
     """
     from tenure.adapters.in_process.cache import InProcessCache
     from tenure.adapters.in_process.task_queue import InProcessTaskQueue
-    from tenure.adapters.sql.graph import SqlGraphStore
     from tenure.adapters.system import SystemClock
 
-    from tenure.adapters.git import GitProcess
+    from tenure.adapters.git.repository import GitProcess
     from tenure.adapters.sql import migrate
     from tenure.adapters.sql.database import SqlDatabase
+    from tenure.adapters.sql.graph import SqlGraphStore
 
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     if settings.database_url.startswith("sqlite"):

@@ -1,9 +1,11 @@
 """The first phase: from a tree to structure, sparse vectors and history, one job at a time per repository."""
 
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
-from tenure.code.discover import discover, is_racy
+from tenure.code.admission import is_racy
+from tenure.code.discover import discover
 from tenure.code.model import Candidate, Discovery, PreparedFile, PrepareRequest
 from tenure.code.prepare import PARSER_VERSION
 from tenure.core.commands import Project
@@ -72,10 +74,9 @@ class Indexing:
         async with self._database.reading(repository.workspace_id) as work:
             states = await work.files.states(repository.id)
             late = await work.files.left_out(repository.id, limit=1_000_000)
-        racy = _racy_paths(states, repository)
         known_left_out = {item.path: item for item in late}
         candidates, still_out = _without_left_out(discovery.candidates, known_left_out, full)
-        plan = plan_sync(candidates, states, PARSER_VERSION, racy, full, self._full_pass_rate)
+        plan = plan_sync(candidates, states, PARSER_VERSION, full, self._full_pass_rate)
         return Discovery(candidates, [*discovery.left_out, *still_out]), head, plan
 
     async def run(self, leased: LeasedJob) -> IndexReport:
@@ -103,7 +104,7 @@ class Indexing:
         parsed = failed = 0
         pending = len(plan.suspects)
         for batch in batches(plan.suspects):
-            prepared = await self._prepare(await self._requests(repository, batch))
+            prepared = await self._prepare(await self._requests(repository, batch, time.time_ns()))
             pending -= len(batch)
             written = await self._store(repository, leased, states, prepared, pending)
             parsed += len(written)
@@ -125,13 +126,22 @@ class Indexing:
             is_full=plan.is_full,
         )
 
-    async def _requests(self, repository: Repository, batch: Sequence[Candidate]) -> list[PrepareRequest]:
+    async def _requests(
+        self, repository: Repository, batch: Sequence[Candidate], read_at_ns: int
+    ) -> list[PrepareRequest]:
+        """What to prepare. A file that may change again within the clock's grain gets no signature: it is read again
+        at the next sync.
+        """
         blobs = {}
         if repository.kind is RepositoryKind.BARE:
             blobs = dict(await self._git.read_blobs(repository.root, [c.object_id for c in batch]))
         return [
             PrepareRequest(
-                repository.workspace_id, repository.id, candidate, repository.revision, blobs.get(candidate.object_id)
+                repository.workspace_id,
+                repository.id,
+                replace(candidate, signature="") if is_racy(candidate.signature, read_at_ns) else candidate,
+                repository.revision,
+                blobs.get(candidate.object_id),
             )
             for candidate in batch
         ]
@@ -194,13 +204,6 @@ class Indexing:
                 )
             )
         await self._queue.send(Project(repository.workspace_id))
-
-
-def _racy_paths(states: Sequence[FileState], repository: Repository) -> list[str]:
-    if repository.indexed_at is None or repository.kind is RepositoryKind.BARE:
-        return []
-    read_at = repository.indexed_at.timestamp()
-    return [state.path for state in states if is_racy(state.signature, read_at)]
 
 
 def _without_left_out(

@@ -34,18 +34,16 @@ def plan_sync(
     candidates: Sequence[Candidate],
     states: Sequence[FileState],
     parser_version: str,
-    racy: Iterable[str] = (),
     full: bool = False,
     full_pass_rate: float = 1.0,
 ) -> SyncPlan:
     """The plan that makes the index equal the tree.
 
-    `racy` are paths whose signature can't be trusted. More changed files than `full_pass_rate` of the tree make
+    More changed files than `full_pass_rate` of the tree make
     a full pass: everything is read again, hashes decide what is written.
     """
     known = {state.path: state for state in states}
-    distrusted = set(racy)
-    suspects = [c for c in candidates if full or c.path in distrusted or _differs(c, known.get(c.path), parser_version)]
+    suspects = [c for c in candidates if full or _differs(c, known.get(c.path), parser_version)]
     present = {candidate.path for candidate in candidates}
     removed = [state for state in states if state.path not in present]
     changed = len(suspects) + len(removed)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from tenure.code import history
+from tenure.code import episodes
 from tenure.core import ids, sparse
 from tenure.core.memory import Chunk, FileRecord, FileRole, Node
 from tenure.core.vectors import unpack_dense
@@ -178,7 +178,7 @@ def _episode_point(node: Node) -> Point:
     fields = PointFilterFields(
         repository_id=node.source.repository_id or "", owner_id=node.id, node_id=node.id, revision=0
     )
-    return Point(node.id, {Space.EPISODE: history.episode_sparse(node)}, fields)
+    return Point(node.id, {Space.EPISODE: sparse.unpack(episodes.episode_sparse(episodes.commit_of(node)))}, fields)
 
 
 def directories_of(path: str) -> tuple[str, ...]:

@@ -156,7 +156,7 @@ def _clean(event: Event, now: datetime) -> Event:
         raise InvalidInput(f"event {event.id!r}: `at` needs a time zone")
     if event.at > now + MAX_CLOCK_AHEAD:
         raise InvalidInput(f"event {event.id!r} lies in the future ({event.at.isoformat()}); set the sender's clock")
-    payload = _scrub(dict(event.payload))
+    payload = {str(_scrub(key)): _scrub(value) for key, value in event.payload.items()}
     if len(json.dumps(payload, ensure_ascii=False).encode("utf-8", "replace")) > MAX_PAYLOAD_BYTES:
         raise InvalidInput(
             f"event {event.id!r}: the payload is larger than {MAX_PAYLOAD_BYTES} bytes; send a reference"

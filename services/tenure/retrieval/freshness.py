@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tenure.code.discover import signature_of
+from tenure.code.drift import has_changed
 from tenure.core.commands import JobKind
 from tenure.core.context import Freshness
 from tenure.core.errors import TenureError
@@ -50,7 +50,7 @@ class FreshnessCheck:
             repository = repositories.get(file.repository_id)
             if repository is None or repository.kind is RepositoryKind.BARE:
                 continue
-            if signature_of(Path(repository.root) / file.path) != file.signature:
+            if has_changed(Path(repository.root) / file.path, file.signature, file.content_hash):
                 stale.add(file.id)
                 self._on_behind(repository.workspace_id, repository.id)
         return stale

@@ -156,7 +156,8 @@ class Sources:
         names.update(frame.function.rsplit(".", 1)[-1] for frame in named.frames if frame.function)
         if not names and question.is_one_line and " " not in question.text:
             names = {question.text}
-        basenames = {PurePosixPath(p.path).name for p in (*named.paths, *named.frames)}
+        written = [mention.path for mention in named.paths] + [frame.path for frame in named.frames]
+        basenames = {PurePosixPath(path).name for path in written}
         basenames.update(f"{name.rsplit('.', 1)[-1]}.py" for name in named.modules)
         async with self._database.reading(workspace_id) as work:
             definitions = await work.nodes.named(sorted(names))

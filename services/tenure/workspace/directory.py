@@ -43,7 +43,7 @@ class DirectoryService:
             await self._directory.put_member(Member(workspace.id, caller.principal_id, caller.name, Role.OWNER))
         return WorkspaceOut(id=workspace.id, name=name, created_at=workspace.created_at, role=Role.OWNER)
 
-    async def list(self, caller: Caller) -> list[WorkspaceOut]:
+    async def visible(self, caller: Caller) -> list[WorkspaceOut]:
         """The workspaces of which the caller is a member, by name."""
         found = []
         for member in await self._authentication.visible(caller):
@@ -115,7 +115,7 @@ router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"])
 @router.get("")
 async def workspaces(service: Service, caller: CurrentCaller) -> list[WorkspaceOut]:
     """The caller's workspaces."""
-    return await service.list(caller)
+    return await service.visible(caller)
 
 
 @router.post("", status_code=201)
