@@ -75,10 +75,6 @@ class GitRepository(Protocol):
         """
         ...
 
-    async def commit_order(self, root: str, commit: str, limit: int) -> list[str]:
-        """Ids of the newest `limit` non-merge commits from `commit` backwards, in the order in which `log` gives them."""
-        ...
-
     async def is_ancestor(self, root: str, older: str, newer: str) -> bool:
         """True if `older` is reachable from `newer`."""
         ...

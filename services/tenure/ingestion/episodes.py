@@ -50,19 +50,14 @@ class Episodes:
 
     async def _commits(self, repository: Repository, head: GitHead, leased: LeasedJob) -> list[Commit]:
         """The newest commits of HEAD in the log's order; new ones are stored, ones that left it are removed."""
-        order = []
+        order: list[str] = []
         if head.commit is not None and self._limit:
-            order = await self._git.commit_order(repository.root, head.commit, self._limit)
+            order = await self._git.newest_commits(repository.root, head.commit, self._limit)
         async with self._database.reading(repository.workspace_id) as work:
             stored = {node.source.commit or "": node for node in await work.nodes.commits(repository.id)}
         commits = {sha: code_episodes.commit_of(node) for sha, node in stored.items()}
-        unknown = [place for place, sha in enumerate(order) if sha not in stored]
-        fresh = []
-        if unknown and head.commit is not None:
-            async for record in self._git.log(repository.root, head.commit, limit=unknown[-1] + 1):
-                commit = history.parse_record(record)
-                if commit.sha not in stored:
-                    fresh.append(commit)
+        unknown = [sha for sha in order if sha not in stored]
+        fresh = [history.parse_record(record) async for record in self._git.log_of(repository.root, unknown)]
         for part in _parts(fresh, COMMITS_PER_TRANSACTION):
             nodes = code_episodes.commit_nodes(repository.workspace_id, repository.id, part, self._count_tokens)
             async with self._database.writing(repository.workspace_id) as work:
