@@ -1,8 +1,10 @@
 """`SqlChunks`: chunks by id and by file; embeddings and profiles come from its two parents."""
 
+import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 
+import numpy
 from sqlalchemy import select
 
 from tenure.adapters.sql.embeddings import SqlEmbeddings
@@ -38,6 +40,12 @@ class SqlChunks(SqlEmbeddings, SqlProfiles):
             grouped[row.owner_id].append(chunk_of(row))
         return dict(grouped)
 
+    async def document_frequencies(self) -> tuple[int, Mapping[int, int]]:
+        """(number of chunks of the workspace, in how many of them each term stands)."""
+        query = select(chunks.c.sparse).where(self._transaction.mine(chunks))
+        vectors = [row.sparse for row in await self._transaction.rows(query)]
+        return len(vectors), await asyncio.to_thread(_count_terms, vectors)
+
     async def export(self, repository_id: str) -> AsyncIterator[tuple[str, str, int]]:
         """(chunk id, owner id, owner revision) of every chunk, by id."""
         last = ""
@@ -56,3 +64,10 @@ class SqlChunks(SqlEmbeddings, SqlProfiles):
             if len(page) < _PAGE:
                 return
             last = page[-1].id
+
+
+def _count_terms(vectors: Sequence[bytes]) -> dict[int, int]:
+    """How many of the packed sparse vectors have each index: the first half of each is its indices."""
+    indices = numpy.frombuffer(b"".join(vector[: len(vector) // 2] for vector in vectors), dtype="<u4")
+    terms, counts = numpy.unique(indices, return_counts=True)
+    return dict(zip(terms.tolist(), counts.tolist(), strict=True))

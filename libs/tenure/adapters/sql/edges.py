@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, delete, select, update
+from sqlalchemy import Row, delete, select, true, update
 
 from tenure.adapters.sql import schema
-from tenure.adapters.sql.owned_rows import add_edges, is_not_contains, owner_queries, replace_edges
+from tenure.adapters.sql.owned_rows import add_edges, is_not_contains, owner_queries, remove_edges, replace_edges
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import Edge, EdgeType
 from tenure.ports.records import Unresolved
@@ -54,6 +54,11 @@ class SqlEdges:
     async def put(self, edges: Sequence[Edge]) -> None:
         """Add edges; one that is there already takes the new weight, confidence and line."""
         await add_edges(self._transaction, edges)
+
+    async def remove(self, edges: Sequence[Edge]) -> None:
+        """Remove exactly these edges; ones that are gone are passed over."""
+        if edges:
+            await remove_edges(self._transaction, edges)
 
     async def dependents(self, repository_id: str, modules: Sequence[str]) -> list[str]:
         """Ids of the files whose resolution looked up one of these modules, each once, by id."""
@@ -105,15 +110,17 @@ class SqlEdges:
         rows = await self._transaction.rows(query.order_by(*order).limit(limit))
         return [Unresolved(row.owner_id, row.source_id, row.kind, row.name, row.line) for row in rows]
 
-    async def export(self, repository_id: str) -> AsyncIterator[Edge]:
+    async def export(self, repository_id: str, types: Sequence[EdgeType] = ()) -> AsyncIterator[Edge]:
         """Every edge whose owner belongs to the repository, by owner, then in the order of storing."""
         table = schema.edges
+        wanted = table.c.type.in_([type.value for type in types]) if types else true()
         for query in owner_queries(self._transaction, repository_id):
             owners = [row.id for row in await self._transaction.rows(query.order_by("id"))]
             for start in range(0, len(owners), _OWNERS):
                 page = select(table).where(
                     self._transaction.mine(table),
                     self._transaction.among(table.c.owner_id, owners[start : start + _OWNERS]),
+                    wanted,
                 )
                 for row in await self._transaction.rows(page.order_by(table.c.owner_id, table.c.number)):
                     yield edge_of(row)

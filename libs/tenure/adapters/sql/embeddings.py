@@ -97,6 +97,26 @@ class SqlEmbeddings:
         )
         return {row.content_hash: row.vector for row in await self._transaction.rows(query)}
 
+    async def embedded(self, repository_id: str, model: str, dimension: int) -> list[str]:
+        """Ids of the repository's chunks whose content has a vector of this model, in order."""
+        stamp = await stamp_of(self._transaction, model, dimension)
+        query = select(chunks.c.id).where(
+            self._transaction.mine(chunks), chunks.c.repository_id == repository_id, has_embedding(stamp)
+        )
+        return [row.id for row in await self._transaction.rows(query.order_by(chunks.c.id))]
+
+    async def drop_embeddings(self, model: str, dimension: int) -> None:
+        """Remove the vectors of one model, and its stamp."""
+        stamp = await stamp_of(self._transaction, model, dimension)
+        mine = self._transaction.mine
+        await self._transaction.change(delete(embeddings).where(mine(embeddings), embeddings.c.stamp == stamp))
+        await self._transaction.change(
+            update(chunks).where(mine(chunks), chunks.c.stamp == stamp).values(stamp=_NO_STAMP)
+        )
+        await self._transaction.change(
+            delete(embedding_stamps).where(mine(embedding_stamps), embedding_stamps.c.number == stamp)
+        )
+
     async def embedding_stamps(self) -> list[tuple[str, int]]:
         """(model, dimension) pairs of which the workspace holds vectors, in the order of their first use."""
         query = select(embedding_stamps).where(self._transaction.mine(embedding_stamps))

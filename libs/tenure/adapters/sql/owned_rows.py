@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Select, Table, bindparam, delete, select
+from sqlalchemy import Select, Table, and_, bindparam, delete, select
 
 from tenure.adapters.sql import schema
 from tenure.adapters.sql.transaction import Transaction
@@ -70,6 +70,14 @@ async def replace_edges(
 async def add_edges(transaction: Transaction, edges: Iterable[Edge]) -> None:
     """Store edges over equal ones (of the same owner, source, type and target)."""
     await transaction.bulk(schema.edges, EDGE_COLUMNS, list(edge_rows(edges).values()), _EDGE_KEY)
+
+
+async def remove_edges(transaction: Transaction, edges: Iterable[Edge]) -> None:
+    """Remove edges by their owner, source, type and target."""
+    table = schema.edges
+    key = and_(*(table.c[name] == bindparam(f"gone_{name}") for name in _EDGE_KEY))
+    gone = [{f"gone_{name}": value for name, value in zip(_EDGE_KEY, row, strict=True)} for row in edge_rows(edges)]
+    await transaction.change_each(delete(table).where(transaction.mine(table), key), gone)
 
 
 async def delete_edges(transaction: Transaction, numbers: Sequence[Mapping[str, int]]) -> None:

@@ -26,9 +26,9 @@ class SqlProfiles:
         await self._outbox.add_rows([(kind, row.repository_id, row.id, row.revision, 0) for row in known])
 
     async def profiles(self, file_ids: Sequence[str]) -> dict[str, bytes]:
-        """Packed profile vectors by file id."""
+        """Packed profile vectors by file id; files whose profile was removed are left out."""
         rows = await self._of(file_profiles.c.profile, file_ids)
-        return {row.file_id: row.profile for row in rows}
+        return {row.file_id: row.profile for row in rows if row.profile}
 
     async def prior(self, file_ids: Sequence[str]) -> dict[str, float]:
         """Recency-weighted number of commits that touched each file."""
