@@ -373,16 +373,55 @@ class QueryLog(Protocol):
 class UnitOfWork(Protocol):
     """All stores of one workspace in one transaction."""
 
-    workspace_id: str
-    repositories: Repositories
-    files: Files
-    nodes: Nodes
-    edges: Edges
-    chunks: Chunks
-    jobs: Jobs
-    outbox: Outbox
-    events: EventLog
-    queries: QueryLog
+    @property
+    def workspace_id(self) -> str:
+        """The workspace of every row read or written here."""
+        ...
+
+    @property
+    def repositories(self) -> Repositories:
+        """Indexed trees."""
+        ...
+
+    @property
+    def files(self) -> Files:
+        """Files with their nodes and chunks."""
+        ...
+
+    @property
+    def nodes(self) -> Nodes:
+        """Nodes of all types."""
+        ...
+
+    @property
+    def edges(self) -> Edges:
+        """Edges and unresolved references."""
+        ...
+
+    @property
+    def chunks(self) -> Chunks:
+        """Chunks, embeddings, profiles."""
+        ...
+
+    @property
+    def jobs(self) -> Jobs:
+        """Jobs with leases."""
+        ...
+
+    @property
+    def outbox(self) -> Outbox:
+        """Projections that are due."""
+        ...
+
+    @property
+    def events(self) -> EventLog:
+        """The log."""
+        ...
+
+    @property
+    def queries(self) -> QueryLog:
+        """What was asked."""
+        ...
 
     async def counts(self, repository_id: str, model: str, dimension: int) -> IndexCounts:
         """What the repository's index holds."""

@@ -113,7 +113,7 @@ class SqlEdges:
     async def export(self, repository_id: str, types: Sequence[EdgeType] = ()) -> AsyncIterator[Edge]:
         """Every edge whose owner belongs to the repository, by owner, then in the order of storing."""
         table = schema.edges
-        wanted = table.c.type.in_([type.value for type in types]) if types else true()
+        wanted = table.c.type.in_([one.value for one in types]) if types else true()
         for query in owner_queries(self._transaction, repository_id):
             owners = [row.id for row in await self._transaction.rows(query.order_by("id"))]
             for start in range(0, len(owners), _OWNERS):
