@@ -20,6 +20,7 @@ UNSAFE_PATH = "unsafe path"
 """Reason for a path that a forged index or tree points out of the root, or into `.git`."""
 
 _UNREADABLE = "not readable"
+_AS_OPEN_ASKS = os.access in os.supports_effective_ids
 _READABLE_BY_ALL = 0o444
 _GIT = ".git"
 _UNSAFE = re.compile(r"(?:^|/)(?:\.{0,2}|\.git)(?:/|\Z)", re.IGNORECASE)
@@ -245,7 +246,7 @@ def read_ignore_file(path: str) -> str | None:
 
 def _is_readable(path: str, mode: int) -> bool:
     # The mode bits settle nearly all files without another system call.
-    return mode & _READABLE_BY_ALL == _READABLE_BY_ALL or os.access(path, os.R_OK)
+    return mode & _READABLE_BY_ALL == _READABLE_BY_ALL or os.access(path, os.R_OK, effective_ids=_AS_OPEN_ASKS)
 
 
 def _kind_name(mode: int) -> str:

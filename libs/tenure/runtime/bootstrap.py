@@ -96,6 +96,13 @@ async def migrate_database(settings: Settings) -> str:
     return str(await migrate.current(settings.database_url))
 
 
+def git_repository() -> GitRepository:
+    """Git alone, for commands that open no store."""
+    from tenure.adapters.git.repository import GitProcess
+
+    return GitProcess()
+
+
 def prepare_files(requests: Sequence[PrepareRequest], encoding: str) -> list[PreparedFile]:
     """What a parser process runs: `prepare_many` with the token counter of the settings."""
     return prepare.prepare_many(requests, _token_counter(encoding).count)

@@ -1,7 +1,7 @@
 """The first phase: from a tree to structure, sparse vectors and history, one job at a time per repository."""
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.code.admission import is_racy
@@ -150,7 +150,7 @@ class Indexing:
         self,
         repository: Repository,
         leased: LeasedJob,
-        states: dict[str, FileState],
+        states: Mapping[str, FileState],
         prepared: Sequence[PreparedFile],
         pending: int,
     ) -> list[PreparedFile]:

@@ -61,24 +61,6 @@ def resolve_file(
     references: bytes,
     table: ModuleTable,
 ) -> ResolvedFile:
-        return ResolvedFile(
-            self.file_id,
-            [
-                Edge(source, target, kind, self.file_id, line=line)
-                for (source, target, kind), line in self.edges.items()
-            ],
-            [Unresolved(self.file_id, *reference, line) for reference, line in self.unresolved.items()],
-            sorted(keys),
-        )
-
-
-def resolve_file(
-    workspace_id: str,
-    file_id: str,
-    path: str,
-    references: bytes,
-    table: ModuleTable,  # noqa: ARG001 - part of the contract: other languages make ids here
-) -> ResolvedFile:
     """The file's edges (imports, calls, extends, implements, references), what is unresolved, and the keys that were
     looked up on the way.
 
@@ -138,7 +120,7 @@ class _FileResolver:
         if kind == "r":
             return EdgeType.REFERENCES
         assert target.view is not None  # noqa: S101 - definitions have a view
-        is_interface = self._lookups.lineage(target.view, target.index).is_protocol
+        is_interface = self._lookups.lineage(target.view, target.number).is_protocol
         return EdgeType.IMPLEMENTS if is_interface and owner not in self._protocols else EdgeType.EXTENDS
 
     # -- imports -------------------------------------------------------------------------------------------------------

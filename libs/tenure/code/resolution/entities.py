@@ -9,26 +9,26 @@ from tenure.code.resolution.views import FileView
 class Entity(NamedTuple):
     """A thing that an expression can mean. `tag` tells which of the other fields count.
 
-    `DEFINITION INSTANCE SUPER`: definition `index` of `view`; `MODULE`: the stem `name`; `EXTERNAL`: the dotted `name`
+    `DEFINITION INSTANCE SUPER`: definition `number` of `view`; `MODULE`: the stem `name`; `EXTERNAL`: the dotted `name`
     of something outside the repository; `BUILTIN`: Python's own; `UNKNOWN`: bound, but not to anything certain;
     `MISSING`: not bound at all.
     """
 
     tag: str
     view: FileView | None = None
-    index: int = -1
+    number: int = -1
     name: str = ""
 
     @property
     def kind(self) -> int:
         """What the definition is."""
-        kind: int = self.view.definitions[self.index][4] if self.view is not None else Kind.FUNCTION
+        kind: int = self.view.definitions[self.number][4] if self.view is not None else Kind.FUNCTION
         return kind
 
     @property
     def node_id(self) -> str:
         """The definition's node."""
-        node: str = self.view.definitions[self.index][2] if self.view is not None else ""
+        node: str = self.view.definitions[self.number][2] if self.view is not None else ""
         return node
 
     @property

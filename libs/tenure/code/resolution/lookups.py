@@ -124,10 +124,10 @@ class Lookups:
     def _returned(self, function: Entity) -> Entity:
         """What calling the function gives, as far as its annotation says."""
         view = function.view
-        returns = view.definitions[function.index][5] if view is not None else None
+        returns = view.definitions[function.number][5] if view is not None else None
         if view is None or returns is None:
             return UNKNOWN
-        question = ("returns", view.path, function.index)
+        question = ("returns", view.path, function.number)
         return self.questions.ask(question, lambda: self.evaluate(view, returns), UNKNOWN, is_own=view.is_whole)
 
     # -- names ---------------------------------------------------------------------------------------------------------
@@ -241,12 +241,12 @@ class Lookups:
 
     def _find_lineage(self, view: FileView, index: int) -> Lineage:
         bases = [self.evaluate(view, base) for base in view.bases(index)]
-        lines = [self.lineage(base.view, base.index) for base in bases if base.is_class and base.view is not None]
+        lines = [self.lineage(base.view, base.number) for base in bases if base.is_class and base.view is not None]
         return linearise((view, index), bases, lines)
 
     def member(self, owner: Entity, name: str) -> Entity:
         """An attribute of a class, an instance, or of `super()`, through the bases."""
-        view, index = owner.view, owner.index
+        view, index = owner.view, owner.number
         if view is None or view.definitions[index][4] != Kind.CLASS:
             return UNKNOWN
         question = ("member", owner.tag, view.path, index, name)
@@ -254,7 +254,7 @@ class Lookups:
 
     def _find_member(self, owner: Entity, name: str) -> Entity:
         assert owner.view is not None  # noqa: S101 - checked by `member`
-        lineage = self.lineage(owner.view, owner.index)
+        lineage = self.lineage(owner.view, owner.number)
         skipped = 1 if owner.tag == SUPER else 0
         for view, index in lineage.classes[skipped:]:
             entity = self._own_member(view, index, name)
