@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from tenure.code.languages.registry import SUFFIXES
+from tenure.core.sparse import term_index
 
 MAX_WORD = 128
 """A longer run of word characters is data, not a name: it gives no terms."""
@@ -34,13 +35,19 @@ def terms(text: str) -> list[str]:
     return list(chain.from_iterable(map(_split, _words(text))))
 
 
-def term_counts(text: str) -> dict[str, int]:
-    """How often each term occurs: the counts of `terms`, faster."""
-    counts: dict[str, int] = {}
+def term_counts(text: str) -> dict[int, int]:
+    """How often each term of `terms` occurs, by its index in sparse vectors (`tenure.core.sparse.term_index`)."""
+    counts: dict[int, int] = {}
+    get = counts.get
     for word, count in Counter(_words(text)).items():
-        for term in _split(word):
-            counts[term] = counts.get(term, 0) + count
+        for index in _indices(word):
+            counts[index] = get(index, 0) + count
     return counts
+
+
+@lru_cache(maxsize=_CACHED_WORDS)
+def _indices(word: str) -> tuple[int, ...]:
+    return tuple(map(term_index, _split(word)))
 
 
 def _words(text: str) -> list[str]:

@@ -22,7 +22,7 @@ from tenure.code.roles import role_of
 from tenure.code.rows import Part, rows_of
 from tenure.core.ids import content_hash, file_id
 from tenure.core.memory import FileRecord, NodeType, ParseStatus
-from tenure.core.sparse import FILE_AVERAGE_LENGTH, bm25_weights, pack
+from tenure.core.sparse import FILE_AVERAGE_LENGTH, bm25_of_indices, pack
 from tenure.ports.records import LeftOut
 
 PARSER_VERSION = "1"
@@ -120,7 +120,7 @@ def _prepared(
         status=status,
         reason="; ".join(part for part in (decoding, contents.reason) if part),
         text=zstandard.ZstdCompressor(level=COMPRESSION_LEVEL).compress(contents.text.encode()),
-        sparse=pack(bm25_weights(term_counts(f"{path}\n{contents.text}"), FILE_AVERAGE_LENGTH)),
+        sparse=pack(bm25_of_indices(term_counts(f"{path}\n{contents.text}"), FILE_AVERAGE_LENGTH)),
         exports=contents.exports,
         references=contents.references,
         revision=request.revision,

@@ -44,6 +44,13 @@ def bm25_weights(counts: Mapping[str, int], average_length: float, k1: float = 1
     return Sparse(list(weights), list(weights.values()))
 
 
+def bm25_of_indices(counts: Mapping[int, int], average_length: float, k1: float = 1.2, b: float = 0.75) -> Sparse:
+    """`bm25_weights` where terms are counted by their index already; terms that hash alike count as one."""
+    norm = k1 * (1.0 - b + b * sum(counts.values()) / average_length)
+    top = k1 + 1.0
+    return Sparse(list(counts), [count * top / (count + norm) for count in counts.values()])
+
+
 def query_weights(terms: Iterable[str]) -> Sparse:
     """A query's vector: every distinct term weighs 1, the store multiplies by its inverse document frequency."""
     indices = list(dict.fromkeys(term_index(term) for term in terms))

@@ -38,18 +38,18 @@ _CONTAINERS = _BLOCKS | {
 _OLD_STATEMENTS = frozenset({"print_statement", "exec_statement"})
 """Forms of Python 2 that the grammar takes without an error."""
 
-_OLD_TOKENS = (
-    re.compile(rb"`[^`]"),
-    re.compile(rb"<>"),
-    re.compile(rb"0[0-9]*[1-9][0-9]*+(?![\w.])"),
-    re.compile(rb"L(?!\w)"),
-    *(re.compile(prefix + quote) for prefix in (b"ur", b"Ur", b"uR", b"UR") for quote in (b"'", b'"')),
+_OLD_TOKENS: tuple[tuple[bytes, re.Pattern[bytes]], ...] = (
+    (b"`", re.compile(rb"`[^`]")),
+    (b"<>", re.compile(rb"<>")),
+    (b"0", re.compile(rb"0[0-9]*[1-9][0-9]*+(?![\w.])")),
+    (b"L", re.compile(rb"L(?!\w)")),
+    *((literal, re.compile(literal)) for literal in (b"ur'", b'ur"', b"Ur'", b'Ur"', b"uR'", b'uR"', b"UR'", b'UR"')),
 )
-"""Old tokens, each found by its first character, for that is fast: back quotes, `<>`, octal and long numbers, `ur''`."""
+"""Old tokens with what must be in the source: back quotes, `<>`, octal and long numbers, `ur''`."""
 
 _OLD_TOKEN_TYPES = frozenset({"string_start", "<>", "integer"})
-_MAX_OLD_TOKENS = 500
-"""Candidates that are looked up in the tree; most are quotation marks in doc strings."""
+_MAX_OLD_TOKENS = 50
+"""Candidates of one kind that are looked up in the tree; most are in doc strings, and Python 2 shows in many ways."""
 
 _KEYWORDS = frozenset(
     [
@@ -408,7 +408,9 @@ def _old_syntax(found: _Found, root: tree_sitter.Node, source: bytes) -> str:
     """'' or where the first form of Python 2 stands that the grammar takes without an error."""
     rows = [node.start_point[0] for node in found.maybe_old if _is_old(node, source)]
     rows += [node.start_point[0] for node in found.definitions if _has_tuple_parameter(node, source)]
-    rows += [row for pattern in _OLD_TOKENS for row in _old_token(pattern, root, source)]
+    for literal, pattern in _OLD_TOKENS:
+        if literal in source:
+            rows += _old_token(pattern, root, source)
     return f"Python 2 syntax at line {min(rows) + 1}" if rows else ""
 
 
