@@ -1,0 +1,1 @@
+"""Benchmarks: commands that print figures with a baseline of the same run."""

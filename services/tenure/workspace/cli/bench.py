@@ -1,0 +1,39 @@
+"""`tenure bench …`: commands that measure, each with a baseline of the same run."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress
+
+from tenure.runtime.bootstrap import git_repository
+from tenure.workspace.bench.impact import bench_impact
+from tenure.workspace.bench.report import BenchReport
+from tenure.workspace.cli.context import exits, session_of
+
+app = typer.Typer(help="Measure, with a baseline of the same run.", no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Records = Annotated[Path, typer.Argument(help="Records, one JSON object a line.")]
+Clones = Annotated[Path, typer.Option("--repos", help="Folder with bare clones as owner+name/repo.")]
+
+
+@app.command("impact")
+@exits
+def impact(context: typer.Context, file: Records, repos: Clones, json_: Json = False) -> None:
+    """What else changes with a file: recall in the first ten, against counting common commits."""
+    with Progress(transient=True, disable=not sys.stderr.isatty(), console=None) as bar:
+        task = bar.add_task("questions", total=None)
+        report = asyncio.run(
+            bench_impact(
+                git_repository(), file, repos, lambda done, total: bar.update(task, completed=done, total=total)
+            )
+        )
+    show(context, report, is_json=json_)
+
+
+def show(context: typer.Context, report: BenchReport, *, is_json: bool) -> None:
+    """Print a report as the command, or the options before it, ask for it."""
+    session = session_of(context)
+    report.show(session.console, is_json=is_json or session.as_json)
