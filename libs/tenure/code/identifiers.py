@@ -50,6 +50,15 @@ def _indices(word: str) -> tuple[int, ...]:
     return tuple(map(term_index, _split(word)))
 
 
+def term_spans(text: str) -> Iterator[tuple[str, int]]:
+    """The terms of a text as `terms` gives them, each with the character at which its identifier begins."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    for match in _WORD.finditer(text):
+        for term in _split(match[0]):
+            yield term, match.start()
+
+
 def _words(text: str) -> list[str]:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)

@@ -25,6 +25,7 @@ class RetrieveRequest(Wire):
     file_scope: tuple[str, ...] = Field(default=(), max_length=1000)
     directory_scope: tuple[str, ...] = Field(default=(), max_length=1000)
     repository_ids: tuple[str, ...] = Field(default=(), max_length=100)
+    languages: tuple[str, ...] = Field(default=(), max_length=100)
     session_id: str | None = None
     graph_depth: int = Field(default=1, ge=0, le=context.MAX_GRAPH_DEPTH)
     preferred_edges: tuple[EdgeType, ...] = ()
@@ -98,12 +99,23 @@ class BudgetOut(Wire):
     is_estimated: bool
 
 
+class RankedFileOut(Wire):
+    """A file in the order of the files."""
+
+    id: str
+    path: str
+    score: float
+    parts: Mapping[str, float]
+    why: tuple[str, ...]
+
+
 class BundleOut(Wire):
     """The answer of `retrieve`. `result` is `hit` if the best item's relevance is above one half, else `miss`."""
 
     query: str
     result: str
     items: tuple[ItemOut, ...]
+    files: tuple[RankedFileOut, ...]
     budget: BudgetOut
     freshness: tuple[FreshnessOut, ...]
     omitted: tuple[OmissionOut, ...]

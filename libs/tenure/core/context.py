@@ -64,6 +64,7 @@ class RetrieveOptions:
     file_scope: tuple[str, ...] = ()
     directory_scope: tuple[str, ...] = ()
     repository_ids: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
     session_id: str | None = None
     graph_depth: int = 1
     preferred_edges: tuple[EdgeType, ...] = ()
@@ -103,6 +104,17 @@ class ContextItem:
     is_stale: bool = False
     warning: str | None = None
     created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFile:
+    """A file in the order of the files: where to look first, whatever part of it is shown as an item."""
+
+    id: str
+    path: str
+    score: float
+    parts: Mapping[str, float]
+    why: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +161,7 @@ class ContextBundle:
     result: str
     budget: BudgetReport
     freshness: tuple[Freshness, ...]
+    files: tuple[RankedFile, ...] = ()
     omitted: tuple[Omission, ...] = ()
     omitted_count: int = 0
     failed_sources: Mapping[str, str] = field(default_factory=dict)

@@ -50,12 +50,13 @@ class Point:
 class SearchFilter:
     """Conditions that all hold. An empty tuple means "no condition"; the workspace is never optional.
 
-    `paths`: exactly one of these. `directories`: below any of these. `with_tests=False` leaves test files out.
+    `paths`: exactly one of these. `directories`: below any of these. `languages`: in any of these. `with_tests=False` leaves test files out.
     """
 
     repository_ids: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
     with_tests: bool = True
     node_ids: tuple[str, ...] = ()
 

@@ -14,6 +14,9 @@ from tenure.ports.repositories import Directory
 KEY_PREFIX = "tnr_"
 """Every key starts so: secret scanners, ours included, know it by this."""
 _KEY_BYTES = 32
+"""256 random bits: a plain SHA-256 of them can't be searched, so no slow hash is needed."""
+_SHOWN_CHARS = 4
+"""Characters behind the prefix by which a person tells keys apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,7 @@ class Caller:
 
 
 LOCAL_CALLER = Caller(principal_id=str(uuid.UUID(int=0)), name="local", is_local=True)
+"""The nil UUID belongs to no stored principal: no key can ever make a caller local."""
 
 
 class Authentication:
@@ -37,11 +41,11 @@ class Authentication:
         self._trusts_loopback = trusts_loopback
 
     async def caller(self, key: str | None) -> Caller:
-        """The principal of the key; without a key the local caller, where loopback is trusted.
+        """The principal of the key; without a key (None) the local caller, where loopback is trusted.
 
-        A wrong, expired or revoked key is `NotAuthenticated`, on loopback as well.
+        A wrong, empty, expired or revoked key is `NotAuthenticated`, on loopback as well.
         """
-        if not key:
+        if key is None:
             if self._trusts_loopback:
                 return LOCAL_CALLER
             raise NotAuthenticated("send an API key as `Authorization: Bearer …` or `X-API-Key`")
@@ -92,7 +96,7 @@ async def issue_key(
     key = ApiKey(
         id=str(uuid.uuid4()),
         principal_id=principal_id,
-        prefix=secret[: len(KEY_PREFIX) + 4],
+        prefix=secret[: len(KEY_PREFIX) + _SHOWN_CHARS],
         secret_hash=hash_key(secret),
         created_at=now,
         expires_at=now + lifetime if lifetime else None,

@@ -19,6 +19,7 @@ from tenure.ports.repositories import Database
 from tenure.ports.source_tree import GitRepository
 from tenure.ports.task_queue import TaskQueue
 from tenure.ports.vector_store import VectorStore
+from tenure.runtime.home import prepare_home
 from tenure.runtime.parsing import ParsePool
 from tenure.runtime.settings import Settings
 
@@ -55,7 +56,7 @@ async def open_infrastructure(settings: Settings, stack: AsyncExitStack, checks_
     from tenure.adapters.sql.database import SqlDatabase
     from tenure.adapters.sql.graph import SqlGraphStore
 
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare_home(settings.home)
     if settings.database_url.startswith("sqlite"):
         await migrate.upgrade(settings.database_url)
     database = SqlDatabase(settings.database_url)
@@ -92,8 +93,8 @@ async def migrate_database(settings: Settings) -> str:
     """Bring the database to the newest schema; returns its revision."""
     from tenure.adapters.sql import migrate
 
-    await migrate.upgrade(settings.database_url)
-    return str(await migrate.current(settings.database_url))
+    prepare_home(settings.home)
+    return await migrate.upgrade(settings.database_url)
 
 
 def git_repository() -> GitRepository:

@@ -1,28 +1,42 @@
 """From raw hits to comparable evidence: scores per file and per node. Pure."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tenure.core.context import FusionMethod
 from tenure.core.fusion import Fused, fuse, normalise
+from tenure.core.memory import Chunk
+from tenure.core.sparse import unpack
 from tenure.ports.vector_store import Hit
 from tenure.retrieval.naming import NameEvidence
+from tenure.retrieval.question import Idf, Question, matched_share
 from tenure.retrieval.sources import Answers, Source
 
 BEST_CHUNKS = 3
 """A file's chunk score is the sum of so many of its best chunks: one lucky chunk is no subject."""
-_BY_FILE = (Source.FILE, Source.FILE_TITLE, Source.PROFILE, Source.PROFILE_TITLE)
-_BY_CHUNK = (Source.CHUNK, Source.CHUNK_TITLE, Source.DENSE)
-_BY_EPISODE = (Source.EPISODE, Source.EPISODE_TITLE)
+COVERED_CHUNKS = 100
+"""Best chunks of the first line whose terms are compared with it."""
+AUXILIARY_PENALTY = "auxiliary"
+"""The part of a score that is taken off files beside the product: examples, documents, vendored code, scripts."""
+MOST_LOST = 0.9
+"""They keep at least the rest of their score: they answer when nothing else does."""
+_AUXILIARY = re.compile(
+    r"^(?:examples?|docs?|benchmarks?|asv_bench|bin|tools|build_tools|release|galleries|scripts|tutorials|ci)/"
+    r"|^[^/]+\.py$"
+    r"|/(?:examples?|_?externals?|extern|vendor|packages|vendored)/"
+    r"|\.(?:md|rst|txt|po|json|ya?ml|toml|cfg|ini|html|css|csv|svg|xml|lock)$"
+)
 
 
 @dataclass(slots=True)
 class FileEvidence:
     """Scores of every source by file id, and what is needed to place nodes inside their files.
 
-    `nodes` are scores by node id of the sources that see nodes; `owner` gives each node's file; `best_chunk` is the
-    chunk of a node that matched best; `episodes` are scores of commits as items of their own.
+    `nodes` are scores by node id of the sources that see chunks; `owner` gives each node's file; `best_chunk` is the
+    chunk of a node that matched best; `episodes` are scores of commits as items of their own, in [0, 1]; `paths` the
+    paths of the files that a search brought.
     """
 
     files: dict[Source, dict[str, float]] = field(default_factory=dict)
@@ -31,44 +45,61 @@ class FileEvidence:
     best_chunk: dict[str, str] = field(default_factory=dict)
     cosine: dict[str, float] = field(default_factory=dict)
     episodes: dict[str, float] = field(default_factory=dict)
+    paths: dict[str, str] = field(default_factory=dict)
 
 
 def gather(answers: Answers, names: NameEvidence) -> FileEvidence:
     """All evidence of one question."""
     evidence = FileEvidence()
-    for source in _BY_FILE:
+    for source in (Source.FILE, Source.FILE_TITLE, Source.PROFILE):
         evidence.files[source] = _best(answers.hits.get(source, ()))
-    for source in _BY_CHUNK:
+    for source in (Source.CHUNK, Source.CHUNK_TITLE, Source.DENSE):
         hits = answers.hits.get(source, ())
         evidence.files[source] = _sum_of_best(hits)
         evidence.nodes[source] = _note_chunks(evidence, hits)
+    evidence.files[Source.BEST_CHUNK_TITLE] = _best(answers.hits.get(Source.CHUNK_TITLE, ()))
     for hit in answers.hits.get(Source.DENSE, ()):
         evidence.cosine[hit.node_id] = max(evidence.cosine.get(hit.node_id, -1.0), hit.score)
-    for source in _BY_EPISODE:
-        evidence.files[source] = _through_episodes(answers.hits.get(source, ()), answers.touched)
-    evidence.episodes = _episode_scores(answers)
+    episodes = answers.hits.get(Source.EPISODE_TITLE, ())
+    evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, answers.touched)
+    evidence.episodes = normalise({hit.node_id: hit.score for hit in episodes})
     evidence.files[Source.PATH] = dict(names.paths)
-    evidence.files[Source.FRAME] = dict(names.frames)
+    evidence.files[Source.DOTTED] = dict(names.dotted)
     evidence.files[Source.IDENTIFIER] = dict(names.identifiers)
     evidence.files[Source.QUALIFIED] = dict(names.qualified)
-    evidence.nodes[Source.IDENTIFIER] = dict(names.nodes)
+    evidence.paths = {hit.owner_id: hit.path for hits in answers.hits.values() for hit in hits if hit.path}
     return evidence
 
 
-def rank_files(evidence: FileEvidence, weights: Mapping[str, float], method: FusionMethod) -> list[Fused]:
-    """Files by fused score, with the parts of each source."""
+def title_chunks(answers: Answers) -> list[str]:
+    """The chunks whose terms are to be compared with the first line."""
+    return [hit.point_id for hit in answers.hits.get(Source.CHUNK_TITLE, ())[:COVERED_CHUNKS]]
+
+
+def title_coverage(question: Question, chunks: Iterable[Chunk], idf: Idf) -> dict[str, float]:
+    """By file: the largest share of the first line's idf mass that one of its chunks holds."""
+    best: dict[str, float] = {}
+    for chunk in chunks:
+        share = matched_share(question.title_terms, set(unpack(chunk.sparse).indices), idf)
+        best[chunk.owner_id] = max(best.get(chunk.owner_id, 0.0), share)
+    return best
+
+
+def rank_files(
+    evidence: FileEvidence, weights: Mapping[str, float], auxiliary_weight: float, method: FusionMethod
+) -> list[Fused]:
+    """Files by fused score, with the parts of each source. Files beside the product lose `auxiliary_weight`."""
     known = {source.value: scores for source, scores in evidence.files.items() if weights.get(source.value, 0.0) > 0}
-    return fuse(known, weights, method)
+    ranked = [
+        _without(fused, auxiliary_weight) if _AUXILIARY.search(evidence.paths.get(fused.key, "")) else fused
+        for fused in fuse(known, weights, method)
+    ]
+    return sorted(ranked, key=lambda one: (-one.score, one.key))
 
 
-def node_scores(evidence: FileEvidence, weights: Mapping[str, float]) -> dict[str, float]:
-    """How well each node matches by itself: the sources that see nodes, each divided by its maximum, weighted."""
-    total: dict[str, float] = defaultdict(float)
-    for source, scores in evidence.nodes.items():
-        weight = weights.get(source.value, 0.0)
-        for node, share in normalise(scores).items():
-            total[node] += weight * share
-    return dict(total)
+def _without(fused: Fused, weight: float) -> Fused:
+    loss = min(weight, MOST_LOST * fused.score)
+    return Fused(fused.key, fused.score - loss, {**fused.parts, AUXILIARY_PENALTY: -loss})
 
 
 def _best(hits: Iterable[Hit]) -> dict[str, float]:
@@ -101,11 +132,3 @@ def _through_episodes(hits: Iterable[Hit], touched: Mapping[str, list[tuple[str,
         for file, weight in touched.get(hit.node_id, ()):
             scores[file] += hit.score * weight
     return dict(scores)
-
-
-def _episode_scores(answers: Answers) -> dict[str, float]:
-    scores: dict[str, float] = defaultdict(float)
-    for source in _BY_EPISODE:
-        for hit in answers.hits.get(source, ()):
-            scores[hit.node_id] += hit.score
-    return normalise(scores)

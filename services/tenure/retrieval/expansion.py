@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tenure.core.context import RetrieveOptions
-from tenure.core.memory import EdgeType
+from tenure.core.memory import EdgeType, Node
 from tenure.ports.graph_store import GraphStore
 
 SEEDS = 10
@@ -58,9 +58,9 @@ async def expand(
     return sorted(reached.values(), key=lambda one: (-one.score, one.node_id))
 
 
-def describe(way: Reached, titles: Mapping[str, str]) -> str:
+def describe(way: Reached, nodes: Mapping[str, Node]) -> str:
     """The way in words: `calls X`, `called by X`."""
-    origin = titles.get(way.from_id, way.from_id)
+    origin = nodes[way.from_id].title if way.from_id in nodes else way.from_id
     passive = {
         EdgeType.CALLS: "called by",
         EdgeType.EXTENDS: "extended by",

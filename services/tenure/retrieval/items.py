@@ -1,7 +1,7 @@
 """From ranked candidates to items: rows, text, relevance, factors. Reads SQL once, then only computes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tenure.core import decay, ranking, sparse
@@ -13,6 +13,7 @@ from tenure.ports.repositories import UnitOfWork
 from tenure.retrieval.evidence import FileEvidence
 from tenure.retrieval.naming import NameEvidence
 from tenure.retrieval.question import Idf, Question, matched_share, term_indices
+from tenure.retrieval.ranking import Ranked
 from tenure.retrieval.sources import Source
 
 WHOLE_NODE_TOKENS = 400
@@ -20,31 +21,20 @@ WHOLE_NODE_TOKENS = 400
 WHY_SHARE = 0.1
 """A source is named as a reason when it made at least this part of the score."""
 WORDS = {
-    Source.FILE: "file text",
-    Source.FILE_TITLE: "file text (first line)",
-    Source.CHUNK: "text",
-    Source.CHUNK_TITLE: "text (first line)",
-    Source.PROFILE: "history of the file",
-    Source.PROFILE_TITLE: "history of the file (first line)",
-    Source.EPISODE: "past commits",
-    Source.EPISODE_TITLE: "past commits (first line)",
-    Source.DENSE: "meaning",
-    Source.PATH: "path named",
-    Source.FRAME: "stack frame",
-    Source.IDENTIFIER: "name mentioned",
-    Source.QUALIFIED: "qualified name mentioned",
-    Source.PRIOR: "often changed",
+    Source.FILE.value: "file text",
+    Source.FILE_TITLE.value: "file text (first line)",
+    Source.CHUNK.value: "text",
+    Source.CHUNK_TITLE.value: "text (first line)",
+    Source.BEST_CHUNK_TITLE.value: "best passage (first line)",
+    Source.COVERAGE_TITLE.value: "words of the first line together",
+    Source.PROFILE.value: "history of the file",
+    Source.EPISODE_TITLE.value: "past commits",
+    Source.DENSE.value: "meaning",
+    Source.PATH.value: "path named",
+    Source.DOTTED.value: "module named",
+    Source.IDENTIFIER.value: "name mentioned",
+    Source.QUALIFIED.value: "qualified name mentioned",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Ranked:
-    """A candidate in order: `parts` say what made the score, `ways` how the graph led here."""
-
-    node_id: str
-    score: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    ways: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +47,14 @@ class Rows:
     chunks: Mapping[str, Chunk]
 
 
-async def load(work: UnitOfWork, ranked: Sequence[Ranked], evidence: FileEvidence) -> Rows:
-    """Nodes, their files, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
-    nodes = await work.nodes.get_many([one.node_id for one in ranked], with_content=False)
+async def load(work: UnitOfWork, nodes: Mapping[str, Node], evidence: FileEvidence) -> Rows:
+    """The files of these nodes, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
     homeless = [node.id for node in nodes.values() if owner_of(node) is None]
-    nodes.update(await work.nodes.get_many(homeless))
+    whole = {**nodes, **await work.nodes.get_many(homeless)}
     owners = sorted({owner for node in nodes.values() if (owner := owner_of(node)) is not None})
-    chunk_ids = [evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk]
-    chunks = await work.chunks.get_many(chunk_ids)
+    chunks = await work.chunks.get_many([evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk])
     return Rows(
-        nodes=nodes,
+        nodes=whole,
         files=await work.files.get_many(owners),
         texts=await work.files.texts(owners),
         chunks={chunk.node_id: chunk for chunk in chunks.values()},
@@ -178,6 +166,6 @@ def _text(node: Node, chunk: Chunk | None, rows: Rows) -> tuple[str, int | None,
 
 def reasons(parts: Mapping[str, float]) -> tuple[str, ...]:
     """The sources that made a telling part of a score, in words, the strongest first."""
-    total = sum(parts.values()) or 1.0
+    total = sum(value for value in parts.values() if value > 0) or 1.0
     telling = sorted((-value, name) for name, value in parts.items() if value >= WHY_SHARE * total)
-    return tuple(dict.fromkeys(WORDS.get(Source(name), name) for value, name in telling if value < 0))
+    return tuple(WORDS.get(name, name) for value, name in telling if value < 0)

@@ -3,6 +3,7 @@
 A name shared by many definitions says little about each, so its weight is divided among them.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,103 +12,151 @@ from pathlib import PurePosixPath
 from tenure.core.ids import file_id
 from tenure.core.memory import Node
 from tenure.retrieval.question import Question
-from tenure.retrieval.sources import Named, split_name
+from tenure.retrieval.sources import Named
 
-MAX_DEFINITIONS = 20
-"""A name with more definitions in the workspace (`get`, `run`) names none of them."""
+MAX_DEFINING_FILES = 20
+"""A name that more files define (`get`, `run`) names none of them."""
+MAX_MODULE_FILES = 3
+"""A dotted name that more files could be is no module."""
 FRAME_DECAY = 0.85
 """A stack frame counts this much of the frame below it: the last frame is nearest to the fault."""
-MODULE_WEIGHT = 0.5
-"""A dotted module names its file with half the weight of a path: it is often only where something was imported."""
+MODULE_SHARE = 0.5
+"""A module that is named without anything in it counts half: it is often only where something was imported."""
 MIN_NAME_CHARS = 3
 """Shorter names are words."""
+MAX_NAMES = 300
+"""Names of one question that are looked up."""
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
+_BACK_QUOTED = re.compile(r"`([^`\n]{1,200})`")
+_CALLED = re.compile(r"([^\W\d]\w*)\(")
+_ATTRIBUTE = re.compile(r"\.([^\W\d]\w*)")
+_CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
 
 @dataclass(slots=True)
 class NameEvidence:
-    """Scores by file id and by node id; `exact` are nodes that the question names by an unambiguous or whole name."""
+    """Scores by file id and by node id; `exact` are nodes that the question names, by how unambiguous the name is."""
 
     paths: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     frames: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    dotted: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     identifiers: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     qualified: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    nodes: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     exact: dict[str, float] = field(default_factory=dict)
+    framed_functions: dict[str, float] = field(default_factory=dict)
 
 
-def name_evidence(question: Question, named: Named, wants_tests: bool) -> NameEvidence:
+@dataclass(frozen=True, slots=True)
+class AskedNames:
+    """The names that are looked up: `code_like` are written as code is, `words` are all identifiers of the text,
+    `dotted` the dotted names of its prose.
+    """
+
+    code_like: tuple[str, ...]
+    words: frozenset[str]
+    dotted: tuple[str, ...]
+
+
+def asked_names(question: Question) -> AskedNames:
+    """The names in a question, without repeats in the order of the text."""
+    text, parts = question.text, question.parts
+    written_as_code = {
+        *(name for match in _BACK_QUOTED.finditer(text) for name in _IDENTIFIER.findall(match[1])),
+        *_CALLED.findall(text),
+        *_ATTRIBUTE.findall(text),
+    }
+    words = list(dict.fromkeys(_IDENTIFIER.findall(text)))
+    names = words if question.is_one_name else [w for w in words if w in written_as_code or looks_like_code(w)]
+    names = [name for name in names if len(name) >= MIN_NAME_CHARS and not name.startswith("__")]
+    dotted = tuple(dict.fromkeys(_DOTTED.findall(f"{parts.title}\n{parts.prose}")))
+    return AskedNames(tuple(names[:MAX_NAMES]), frozenset(words), dotted[:MAX_NAMES])
+
+
+def looks_like_code(word: str) -> bool:
+    """`snake_case`, `camelCase`, or a capitalised word: none of them is common in prose as a name."""
+    has_snake = "_" in word.strip("_") and len(word) >= MIN_NAME_CHARS + 2
+    is_capitalised = word[0].isupper() and len(word) > MIN_NAME_CHARS
+    return has_snake or is_capitalised or _CAMEL.search(word) is not None
+
+
+def name_evidence(question: Question, asked: AskedNames, named: Named) -> NameEvidence:
     """What the names in the question say for files and nodes."""
     evidence = NameEvidence()
-    files = [(found, path) for found, _, path, is_test in named.files if wants_tests or not is_test]
+    files = [(found, path) for found, _, path, is_test in named.files if question.wants_tests or not is_test]
     _paths(question, files, evidence)
-    _frames(question, files, evidence)
-    _identifiers(question, named.definitions, evidence)
+    _dotted(asked, files, named.definitions, evidence)
+    _identifiers(asked, named.definitions, evidence)
     return evidence
 
 
 def _paths(question: Question, files: Sequence[tuple[str, str]], evidence: NameEvidence) -> None:
-    for mention in question.mentions.paths:
-        matches = _matching(mention.path, files)
-        for found in matches:
-            evidence.paths[found] += 1 / len(matches)
-    for module in question.mentions.modules:
-        matches = _module_files(module, files)
-        for found in matches:
-            evidence.paths[found] += MODULE_WEIGHT / len(matches)
-
-
-def _frames(question: Question, files: Sequence[tuple[str, str]], evidence: NameEvidence) -> None:
+    framed = {frame.path for frame in question.mentions.frames}
     for distance, frame in enumerate(reversed(question.mentions.frames)):
-        matches = _matching(frame.path, files)
+        matches = matching_files(frame.path, files)
         for found in matches:
             evidence.frames[found] = max(evidence.frames[found], FRAME_DECAY**distance / len(matches))
+        if frame.function:
+            name = frame.function.rsplit(".", 1)[-1]
+            evidence.framed_functions.setdefault(name, FRAME_DECAY**distance)
+    for mention in question.mentions.paths:
+        matches = [] if mention.path in framed else matching_files(mention.path, files)
+        for found in matches:
+            evidence.paths[found] += 1 / len(matches)
 
 
-def _identifiers(question: Question, definitions: Mapping[str, Sequence[Node]], evidence: NameEvidence) -> None:
-    mentions = question.mentions
-    names = [*mentions.identifiers, *(frame.function for frame in mentions.frames if frame.function)]
-    if question.is_one_line and " " not in question.text:
-        names.append(question.text)
-    words = {part for name in names for part in split_name(name)}
-    for word in sorted(words):
-        nodes = definitions.get(word, ())
-        if len(word) < MIN_NAME_CHARS or not nodes:
-            continue
+def _dotted(
+    asked: AskedNames,
+    files: Sequence[tuple[str, str]],
+    definitions: Mapping[str, Sequence[Node]],
+    evidence: NameEvidence,
+) -> None:
+    """`package.module.name`: the longest beginning that is a module, and what follows defined in it."""
+    for dotted in asked.dotted:
+        parts = dotted.split(".")
+        for count in range(len(parts), 0, -1):
+            modules = module_files(parts[:count], files)
+            if not modules or len(modules) > MAX_MODULE_FILES:
+                continue
+            owners = {_owner(node) for node in definitions.get(parts[count], ())} if count < len(parts) else set()
+            targets = [found for found in modules if found in owners]
+            if targets:
+                share = 1 / len(targets)
+            else:
+                targets, share = (modules, MODULE_SHARE / len(modules)) if count > 1 else ([], 0.0)
+            for found in targets:
+                evidence.dotted[found] += share
+            break
+
+
+def _identifiers(asked: AskedNames, definitions: Mapping[str, Sequence[Node]], evidence: NameEvidence) -> None:
+    whole_names = set(asked.dotted)
+    for name in asked.code_like:
+        nodes = definitions.get(name, ())
         owners = {_owner(node) for node in nodes}
-        if len(owners) > MAX_DEFINITIONS:
+        if not nodes or len(owners) > MAX_DEFINING_FILES:
             continue
+        inside = set()
+        for node in nodes:
+            whole = node.source.qualified_name or name
+            outer = whole.rpartition(".")[0].rpartition(".")[2]
+            is_whole = whole in whole_names or any(dotted.endswith(f".{whole}") for dotted in whole_names)
+            if outer and outer in asked.words:
+                inside.add(_owner(node))
+                is_whole = True
+            evidence.exact[node.id] = 1.0 if is_whole else max(evidence.exact.get(node.id, 0.0), len(owners) ** -0.5)
         for owner in owners:
             evidence.identifiers[owner] += 1 / len(owners)
-        for node in nodes:
-            evidence.nodes[node.id] += 1 / len(nodes)
-            evidence.exact[node.id] = max(evidence.exact.get(node.id, 0.0), 1 / len(owners) ** 0.5)
-    _qualified(words, names, definitions, evidence)
-
-
-def _qualified(
-    words: set[str], names: Iterable[str], definitions: Mapping[str, Sequence[Node]], evidence: NameEvidence
-) -> None:
-    """`Class.method` written so, or both names somewhere in the text."""
-    dotted = {".".join(split_name(name)) for name in names}
-    for nodes in definitions.values():
-        for node in nodes:
-            whole = node.source.qualified_name or ""
-            outer = whole.rpartition(".")[0].rpartition(".")[2]
-            if whole in dotted or any(name.endswith(f".{whole}") for name in dotted):
-                evidence.exact[node.id] = 1.0
-                evidence.qualified[_owner(node)] += 1.0
-                evidence.nodes[node.id] += 1.0
-            elif outer and outer in words:
-                evidence.qualified[_owner(node)] += 1 / len(nodes)
-                evidence.nodes[node.id] += 1 / len(nodes)
+        for owner in inside:
+            evidence.qualified[owner] += 1 / len(owners)
 
 
 def _owner(node: Node) -> str:
     return file_id(node.workspace_id, node.source.repository_id or "", node.source.path or "")
 
 
-def _matching(path: str, files: Sequence[tuple[str, str]]) -> list[str]:
-    """Files that share the longest tail of path parts with `path`; one shared part counts only if it is unambiguous."""
+def matching_files(path: str, files: Iterable[tuple[str, str]]) -> list[str]:
+    """Files that share the longest tail of path parts with `path`."""
     parts = PurePosixPath(path).parts
     best, matches = 0, list[str]()
     for found, candidate in files:
@@ -116,7 +165,14 @@ def _matching(path: str, files: Sequence[tuple[str, str]]) -> list[str]:
             best, matches = shared, [found]
         elif shared == best and best:
             matches.append(found)
-    return matches if best > 1 or len(matches) == 1 else []
+    return matches
+
+
+def module_files(parts: Sequence[str], files: Iterable[tuple[str, str]]) -> list[str]:
+    """Files that these dotted parts can mean, as module or package, below any source root."""
+    whole = "/".join(parts)
+    tails = (f"/{whole}.py", f"/{whole}/__init__.py")
+    return [found for found, path in files if f"/{path}".endswith(tails)]
 
 
 def _shared_tail(one: Sequence[str], other: Sequence[str]) -> int:
@@ -126,10 +182,3 @@ def _shared_tail(one: Sequence[str], other: Sequence[str]) -> int:
             break
         shared += 1
     return shared
-
-
-def _module_files(module: str, files: Sequence[tuple[str, str]]) -> list[str]:
-    """Files that are this module, or the module that holds its last name."""
-    whole = module.replace(".", "/")
-    tails = (f"{whole}.py", f"{whole}/__init__.py")
-    return [found for found, path in files if any(f"/{path}".endswith(f"/{tail}") for tail in tails)]

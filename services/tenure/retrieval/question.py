@@ -11,11 +11,12 @@ from tenure.code.roles import is_test_path
 from tenure.core.context import MAX_QUERY_CHARS, IncludeTests, RetrieveOptions
 from tenure.core.errors import InvalidInput
 from tenure.core.sparse import Sparse, term_index
+from tenure.retrieval.segments import Segments, segments, term_mass
 
 MAX_QUERY_TERMS = 64
 """Distinct terms of one sparse query, the most telling ones: more cost time and change no answer."""
 _TEST_WORDS = re.compile(
-    r"\b(?:unit ?tests?|test (?:case|file|suite|class|module)s?|tests? for|pytest|conftest|fixtures?)\b", re.IGNORECASE
+    r"\b(?:unit ?tests?|test (?:case|file|suite|class|module)s?|tests? for|conftest|fixtures?)\b", re.IGNORECASE
 )
 
 Idf = Callable[[int], float]
@@ -26,20 +27,31 @@ Idf = Callable[[int], float]
 class Question:
     """A query and its first line, as term weights, with what they name.
 
-    Weights are `ln(1 + occurrences)` by term index; `title` is the first line, a query of its own.
+    `full_terms` weigh `ln(1 + mass)`, where later and pasted text counts less (`segments`); `title_terms` weigh
+    `ln(1 + occurrences)` in the first line, a query of its own.
     """
 
     text: str
-    title: str
+    parts: Segments
     full_terms: Mapping[int, float]
     title_terms: Mapping[int, float]
     mentions: Mentions
     wants_tests: bool
 
     @property
+    def title(self) -> str:
+        """The first line."""
+        return self.parts.title
+
+    @property
     def is_one_line(self) -> bool:
         """True if title and text are the same question."""
-        return self.text == self.title
+        return not self.parts.prose.strip() and not self.parts.code.strip()
+
+    @property
+    def is_one_name(self) -> bool:
+        """True if the question is nothing but a name."""
+        return self.is_one_line and len(self.text.split()) == 1
 
 
 def understand(query: str, options: RetrieveOptions) -> Question:
@@ -51,10 +63,11 @@ def understand(query: str, options: RetrieveOptions) -> Question:
     text = mask_free_text("".join(c if c.isprintable() or c in "\n\t" else " " for c in query)).strip()
     if not text:
         raise InvalidInput("the query is empty; say what you are looking for")
-    title = next(line.strip() for line in text.splitlines() if line.strip())
-    full, first = _weights(text), _weights(title)
+    parts = segments(text)
+    full = {index: math.log1p(mass) for index, mass in term_mass(parts).items()}
+    title = {term_index(term): math.log1p(count) for term, count in term_counts(parts.title).items()}
     named = mentions(text)
-    return Question(text, title, full, first or full, named, _wants_tests(text, named, options))
+    return Question(text, parts, full, title or full, named, _wants_tests(parts.title, options))
 
 
 def sparse_query(weights: Mapping[int, float], idf: Idf) -> Sparse:
@@ -64,9 +77,10 @@ def sparse_query(weights: Mapping[int, float], idf: Idf) -> Sparse:
 
 
 def matched_share(weights: Mapping[int, float], present: set[int], idf: Idf) -> float:
-    """The share of the query's idf mass whose terms are present, in [0, 1]."""
-    mass = math.fsum(idf(index) for index in weights)
-    return math.fsum(idf(index) for index in weights if index in present) / mass if mass else 0.0
+    """The share of the query's weighted idf mass whose terms are present, in [0, 1]."""
+    mass = math.fsum(weight * idf(index) for index, weight in weights.items())
+    found = math.fsum(weight * idf(index) for index, weight in weights.items() if index in present)
+    return found / mass if mass else 0.0
 
 
 def term_indices(text: str) -> set[int]:
@@ -74,14 +88,10 @@ def term_indices(text: str) -> set[int]:
     return set(map(term_index, term_counts(text)))
 
 
-def _weights(text: str) -> dict[int, float]:
-    return {term_index(term): math.log1p(count) for term, count in term_counts(text).items()}
-
-
-def _wants_tests(text: str, named: Mentions, options: RetrieveOptions) -> bool:
+def _wants_tests(title: str, options: RetrieveOptions) -> bool:
     if options.include_tests is not IncludeTests.AUTO:
         return options.include_tests is IncludeTests.YES
     scoped = (*options.file_scope, *(f"{folder.rstrip('/')}/x" for folder in options.directory_scope))
     if any(is_test_path(path) for path in scoped):
         return True
-    return _TEST_WORDS.search(text) is not None or any(is_test_path(path.path) for path in named.paths)
+    return _TEST_WORDS.search(title) is not None

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from tenure.code.roles import is_test_path
 from tenure.core import prompts, token_budget
 from tenure.core.context import (
     MAX_GRAPH_DEPTH,
@@ -20,23 +21,25 @@ from tenure.core.context import (
     Freshness,
     Omission,
     OmissionReason,
+    RankedFile,
     RetrieveOptions,
 )
 from tenure.core.errors import InvalidInput, RecordNotFound, TenureError
-from tenure.core.memory import MemoryKind, NodeState
-from tenure.core.placement import place
+from tenure.core.fusion import Fused
+from tenure.core.memory import MemoryKind, Node, NodeState
 from tenure.core.relevance import is_hit
 from tenure.ports.clock import Clock
 from tenure.ports.graph_store import GraphStore
 from tenure.ports.models import TokenCounter
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database
-from tenure.retrieval.evidence import FileEvidence, gather, node_scores, rank_files
+from tenure.retrieval.evidence import FileEvidence, gather, rank_files, title_chunks, title_coverage
 from tenure.retrieval.expansion import describe, expand
 from tenure.retrieval.freshness import FreshnessCheck
-from tenure.retrieval.items import Judge, Ranked, build, load
-from tenure.retrieval.naming import name_evidence
+from tenure.retrieval.items import Judge, build, load, owner_of, reasons
+from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_evidence
 from tenure.retrieval.question import Question, understand
+from tenure.retrieval.ranking import Ranked, nodes_to_place, rank_nodes, with_episodes
 from tenure.retrieval.sources import Answers, Source, Sources
 from tenure.retrieval.statistics import Statistics, TermStatistics
 from tenure.retrieval.tuning import Tuning
@@ -44,12 +47,24 @@ from tenure.retrieval.tuning import Tuning
 _LOG = structlog.get_logger("tenure.retrieval")
 CONSIDERED = 3
 """Candidates whose rows are read, for each item asked for: some will be left out."""
-EPISODE_SHARE = 0.4
-"""A commit that matches best stands at this share of the best file's score."""
 OMISSIONS_SHOWN = 50
 """Left-out candidates that are listed; all are counted."""
 RENDER_OVERHEAD_TOKENS = 70
 """Tokens of an item's fence with ids and title, beside its text; the exact count is taken on the rendered text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Inquiry:
+    """One question with everything that was found for it."""
+
+    workspace_id: str
+    question: Question
+    options: RetrieveOptions
+    asked: AskedNames
+    names: NameEvidence
+    found: FileEvidence
+    files: Sequence[Fused]
+    statistics: TermStatistics
 
 
 @dataclass(slots=True)
@@ -103,16 +118,30 @@ class RetrievalService:
         repositories = await self._repositories(workspace_id, options)
         statistics = await self._statistics.of(workspace_id, [(r.id, r.revision) for r in repositories])
         trace.mark("understand")
+        asked = asked_names(question)
         answers, freshness = await asyncio.gather(
-            self._sources.ask(workspace_id, question, options, statistics.idf), self._freshness.of(repositories)
+            self._sources.ask(workspace_id, question, options, asked.code_like, statistics.idf),
+            self._freshness.of(repositories),
         )
         trace.mark("sources")
-        items, omitted = await self._items(workspace_id, question, options, answers, statistics, repositories, trace)
-        kept, dropped, budget = self._fit(items, options) if whole else (items, [], BudgetReport(0, 0))
+        names = name_evidence(question, asked, answers.named)
+        found = gather(answers, names)
+        async with self._database.reading(workspace_id) as work:
+            chunks = await work.chunks.get_many(title_chunks(answers))
+        found.files[Source.COVERAGE_TITLE] = title_coverage(question, chunks.values(), statistics.idf)
+        files = rank_files(found, self._tuning.weights, self._tuning.auxiliary_weight, options.fusion)
+        inquiry = _Inquiry(workspace_id, question, options, asked, names, found, files, statistics)
+        considered, nodes = await self._rank(inquiry)
+        trace.mark("rank")
+        items = await self._items(inquiry, considered, nodes, repositories)
+        shown, omitted = select(items, options, names.exact)
+        trace.mark("rows")
+        kept, dropped, budget = self._fit(shown, options) if whole else (shown, [], BudgetReport(0, 0))
         trace.mark("budget")
         bundle = _bundle(question, kept, omitted + dropped, budget, freshness, answers, trace)
+        bundle = replace(bundle, files=_ranked_files(files, found, options.limit))
         if options.explain:
-            bundle = replace(bundle, explanation=_explain(question, answers, statistics, self._tuning))
+            bundle = replace(bundle, explanation=_explain(inquiry, answers, self._tuning))
         self._log(workspace_id, bundle, answers)
         return bundle
 
@@ -131,52 +160,47 @@ class RetrievalService:
             raise RecordNotFound(f"no repository {min(missing)!r} in this workspace")
         return [repository for repository in everything if repository.id in wanted]
 
+    async def _rank(self, inquiry: "_Inquiry") -> tuple[list[Ranked], dict[str, Node]]:
+        """Candidates in order with their rows (without content), what the graph led to among them."""
+        options, found = inquiry.options, inquiry.found
+        wanted = CONSIDERED * options.limit
+        async with self._database.reading(inquiry.workspace_id) as work:
+            placed = nodes_to_place(inquiry.files, found, inquiry.names) if options.include_semantic else []
+            nodes = await work.nodes.get_many(placed, with_content=False)
+            ranked = rank_nodes(
+                nodes.values(),
+                inquiry.files,
+                found,
+                inquiry.names,
+                inquiry.asked,
+                inquiry.question,
+                inquiry.statistics.idf,
+                owner_of,
+            )
+            seeds = [(one.node_id, one.score) for one in ranked[: options.limit]]
+            reached = await expand(self._graph, inquiry.workspace_id, seeds, options)
+            if options.include_episodic:
+                ranked = with_episodes(ranked, found)
+            considered = ranked[:wanted] + [Ranked(way.node_id, way.score) for way in reached[: options.limit]]
+            missing = [one.node_id for one in considered if one.node_id not in nodes]
+            nodes.update(await work.nodes.get_many(missing, with_content=False))
+        ways = {way.node_id: (describe(way, nodes),) for way in reached}
+        return [replace(one, ways=ways.get(one.node_id, ())) for one in considered], nodes
+
     async def _items(
         self,
-        workspace_id: str,
-        question: Question,
-        options: RetrieveOptions,
-        answers: Answers,
-        statistics: TermStatistics,
+        inquiry: "_Inquiry",
+        considered: Sequence[Ranked],
+        nodes: Mapping[str, Node],
         repositories: Sequence[Repository],
-        trace: _Trace,
-    ) -> tuple[list[ContextItem], list[Omission]]:
-        names = name_evidence(question, answers.named, question.wants_tests)
-        found = gather(answers, names)
-        async with self._database.reading(workspace_id) as work:
-            files = sorted({file for scores in found.files.values() for file in scores})
-            found.files[Source.PRIOR] = await work.chunks.prior(files)
-            ranked = self._rank(found, options)
-            seeds = [(one.node_id, one.score) for one in ranked[: options.limit]]
-            reached = await expand(self._graph, workspace_id, seeds, options) if options.include_semantic else []
-            considered = ranked[: CONSIDERED * options.limit]
-            considered += [Ranked(way.node_id, way.score) for way in reached[: options.limit]]
-            trace.mark("rank")
-            rows = await load(work, considered, found)
-        titles = {node.id: node.title for node in rows.nodes.values()}
-        ways = {way.node_id: (describe(way, titles),) for way in reached}
-        considered = [replace(one, ways=ways.get(one.node_id, ())) for one in considered]
+    ) -> list[ContextItem]:
+        wanted = {one.node_id: nodes[one.node_id] for one in considered if one.node_id in nodes}
+        async with self._database.reading(inquiry.workspace_id) as work:
+            rows = await load(work, wanted, inquiry.found)
         stale = self._freshness.stale_items({r.id: r for r in repositories}, rows.files)
-        judge = Judge(question, statistics.idf, names, found, self._tuning.relevance)
-        items = build(considered, rows, judge, options, stale, self._clock.now())
-        trace.mark("rows")
-        return select(items, options, names.exact)
-
-    def _rank(self, found: FileEvidence, options: RetrieveOptions) -> list[Ranked]:
-        files = rank_files(found, self._tuning.weights, options.fusion) if options.include_semantic else []
-        scores = {file.key: file.score for file in files}
-        parts = {file.key: file.parts for file in files}
-        owner = {**found.owner}
-        placed = place(scores, node_scores(found, self._tuning.weights), owner)
-        ranked = [Ranked(one.node_id, one.score, parts[one.file_id]) for one in placed if one.score > 0]
-        if options.include_episodic:
-            best = max(scores.values(), default=1.0)
-            share = EPISODE_SHARE * best
-            ranked += [
-                Ranked(commit, share * score, {Source.EPISODE.value: share * score})
-                for commit, score in found.episodes.items()
-            ]
-        return sorted(ranked, key=lambda one: (-one.score, one.node_id))
+        judge = Judge(inquiry.question, inquiry.statistics.idf, inquiry.names, inquiry.found, self._tuning.relevance)
+        items = build(considered, rows, judge, inquiry.options, stale, self._clock.now())
+        return [item for item in items if not _is_out_of_scope(item, inquiry)]
 
     def _fit(
         self, items: Sequence[ContextItem], options: RetrieveOptions
@@ -319,14 +343,37 @@ def _hints(result: str, items: Sequence[ContextItem], freshness: Sequence[Freshn
     return hints
 
 
-def _explain(question: Question, answers: Answers, statistics: TermStatistics, tuning: Tuning) -> dict[str, object]:
+def _explain(inquiry: _Inquiry, answers: Answers, tuning: Tuning) -> dict[str, object]:
     return {
-        "title": question.title,
-        "identifiers": list(question.mentions.identifiers),
-        "paths": [mention.path for mention in question.mentions.paths],
+        "title": inquiry.question.title,
+        "names": list(inquiry.asked.code_like),
+        "paths": [mention.path for mention in inquiry.question.mentions.paths],
         "hits": {source.value: len(hits) for source, hits in answers.hits.items()},
-        "documents": statistics.documents,
+        "documents": inquiry.statistics.documents,
         "weights": dict(tuning.weights),
         "weights_version": tuning.version,
         "relevance_model": tuning.relevance.version,
     }
+
+
+def _ranked_files(files: Sequence[Fused], found: FileEvidence, limit: int) -> tuple[RankedFile, ...]:
+    return tuple(
+        RankedFile(file.key, found.paths.get(file.key, ""), file.score, file.parts, reasons(file.parts))
+        for file in files[:limit]
+        if file.score > 0
+    )
+
+
+def _is_out_of_scope(item: ContextItem, inquiry: _Inquiry) -> bool:
+    """What names or the graph led to outside the scope that was asked for; the searches are scoped in the store."""
+    options = inquiry.options
+    if item.path is None:
+        return False
+    if options.file_scope and item.path not in options.file_scope:
+        return True
+    folders = [folder.strip("/") for folder in options.directory_scope]
+    if folders and not any(folder == "" or item.path.startswith(f"{folder}/") for folder in folders):
+        return True
+    if options.repository_ids and item.repository_id not in options.repository_ids:
+        return True
+    return is_test_path(item.path) and not inquiry.question.wants_tests

@@ -18,42 +18,50 @@ from tenure.retrieval.question import Idf, Question, sparse_query
 
 OVER_FETCH = 3
 """Candidates per source for each item asked for."""
-MIN_CANDIDATES = 200
-"""Fewer candidates of one source lose answers of long questions (measured on the development data)."""
-EPISODES = 60
-"""Commits that lead to the files they touched."""
+FILES, CHUNKS, EPISODES = 100, 200, 100
+"""Least candidates of a search: fewer lose answers of long questions (docs/benchmarks.md)."""
 TOUCHED_PER_EPISODE = 50
 """Files of one commit that are followed; wider commits say little about each file."""
+MAX_NAMED_FILES = 5000
+"""Files whose last path part a question names: `__init__.py` has many."""
 Found = TypeVar("Found")
 
 
 class Source(StrEnum):
-    """Where evidence for a file or node comes from; the names of the fusion weights."""
+    """Where evidence for a file comes from; the names of the fusion weights."""
 
     FILE = "file"
     FILE_TITLE = "file_title"
     CHUNK = "chunk"
     CHUNK_TITLE = "chunk_title"
+    BEST_CHUNK_TITLE = "best_chunk_title"
+    COVERAGE_TITLE = "coverage_title"
     PROFILE = "profile"
-    PROFILE_TITLE = "profile_title"
-    EPISODE = "episode"
     EPISODE_TITLE = "episode_title"
     DENSE = "dense"
-    DENSE_TITLE = "dense_title"
     PATH = "path"
-    FRAME = "frame"
+    DOTTED = "dotted"
     IDENTIFIER = "identifier"
     QUALIFIED = "qualified"
-    PRIOR = "prior"
-    COVERAGE = "coverage"
-    COVERAGE_TITLE = "coverage_title"
 
 
-_SPARSE: tuple[tuple[Space, Source, Source], ...] = (
-    (Space.FILE, Source.FILE, Source.FILE_TITLE),
-    (Space.CHUNK, Source.CHUNK, Source.CHUNK_TITLE),
-    (Space.PROFILE, Source.PROFILE, Source.PROFILE_TITLE),
-    (Space.EPISODE, Source.EPISODE, Source.EPISODE_TITLE),
+@dataclass(frozen=True, slots=True)
+class _SparseQuery:
+    """One search: the space, how many points are wanted, and whether the first line alone asks."""
+
+    source: Source
+    space: Space
+    limit: int
+    is_title: bool = False
+
+
+_SPARSE = (
+    _SparseQuery(Source.FILE, Space.FILE, FILES),
+    _SparseQuery(Source.FILE_TITLE, Space.FILE, FILES, is_title=True),
+    _SparseQuery(Source.CHUNK, Space.CHUNK, CHUNKS),
+    _SparseQuery(Source.CHUNK_TITLE, Space.CHUNK, CHUNKS, is_title=True),
+    _SparseQuery(Source.PROFILE, Space.PROFILE, FILES),
+    _SparseQuery(Source.EPISODE_TITLE, Space.EPISODE, EPISODES, is_title=True),
 )
 
 
@@ -92,27 +100,29 @@ class Sources:
         self._embedder = embedder
         self._deadline = deadline_seconds
 
-    async def ask(self, workspace_id: str, question: Question, options: RetrieveOptions, idf: Idf) -> Answers:
-        """Everything that answers within the deadline."""
+    async def ask(
+        self, workspace_id: str, question: Question, options: RetrieveOptions, names: Sequence[str], idf: Idf
+    ) -> Answers:
+        """Everything that answers within the deadline; `names` are looked up as definitions."""
         answers = Answers()
-        limit = max(MIN_CANDIDATES, OVER_FETCH * options.limit)
         scope = SearchFilter(
             repository_ids=options.repository_ids,
             paths=options.file_scope,
             directories=tuple(folder.strip("/") for folder in options.directory_scope),
+            languages=options.languages,
             with_tests=question.wants_tests,
         )
+        wanted = OVER_FETCH * options.limit
         sparse, dense, named = await asyncio.gather(
-            self._within("sparse", answers, self._sparse(workspace_id, question, scope, limit, idf), {}),
-            self._within("dense", answers, self._dense(workspace_id, question, scope, limit), {}),
-            self._within("mentions", answers, self._mentions(workspace_id, question), Named()),
+            self._within("sparse", answers, self._sparse(workspace_id, question, scope, wanted, idf), {}),
+            self._within("dense", answers, self._dense(workspace_id, question, scope, wanted), {}),
+            self._within("mentions", answers, self._mentions(workspace_id, question, names), Named()),
         )
         answers.hits = {**sparse, **dense}
         answers.named = named
-        episodes = {hit.node_id for s in (Source.EPISODE, Source.EPISODE_TITLE) for hit in answers.hits.get(s, ())}
+        episodes = [hit.node_id for hit in answers.hits.get(Source.EPISODE_TITLE, ())]
         if episodes:
-            touched = self._touched(workspace_id, sorted(episodes))
-            answers.touched = await self._within("graph", answers, touched, {})
+            answers.touched = await self._within("graph", answers, self._touched(workspace_id, episodes), {})
         return answers
 
     async def _within(self, name: str, answers: Answers, work: Awaitable[Found], default: Found) -> Found:
@@ -126,42 +136,38 @@ class Sources:
         return default
 
     async def _sparse(
-        self, workspace_id: str, question: Question, scope: SearchFilter, limit: int, idf: Idf
+        self, workspace_id: str, question: Question, scope: SearchFilter, wanted: int, idf: Idf
     ) -> dict[Source, list[Hit]]:
+        """The hits of every sparse search; a question of one line is asked once per space."""
         full = sparse_query(question.full_terms, idf)
-        title = full if question.is_one_line else sparse_query(question.title_terms, idf)
+        title = sparse_query(question.title_terms, idf)
         anywhere = SearchFilter(repository_ids=scope.repository_ids)
-        queries, sources = [], []
-        for space, source, title_source in _SPARSE:
-            where = anywhere if space is Space.EPISODE else scope
-            wanted = EPISODES if space is Space.EPISODE else limit
-            queries.append(Query(space, full, wanted, where))
-            sources.append((source, title_source) if question.is_one_line else (source,))
-            if not question.is_one_line:
-                queries.append(Query(space, title, wanted, where))
-                sources.append((title_source,))
-        found = await self._vectors.search(workspace_id, queries)
-        return {source: hits for names, hits in zip(sources, found, strict=True) for source in names}
+        asked: dict[tuple[Space, bool], Query] = {}
+        for one in _SPARSE:
+            where = anywhere if one.space is Space.EPISODE else scope
+            is_title = one.is_title or question.is_one_line
+            asked[one.space, is_title] = Query(one.space, title if is_title else full, max(one.limit, wanted), where)
+        found = dict(zip(asked, await self._vectors.search(workspace_id, list(asked.values())), strict=True))
+        return {one.source: found[one.space, one.is_title or question.is_one_line] for one in _SPARSE}
 
     async def _dense(
-        self, workspace_id: str, question: Question, scope: SearchFilter, limit: int
+        self, workspace_id: str, question: Question, scope: SearchFilter, wanted: int
     ) -> dict[Source, list[Hit]]:
         vector = await self._embedder.embed_query(question.text)
-        hits = (await self._vectors.search(workspace_id, [Query(Space.DENSE, vector, limit, scope)]))[0]
-        return {Source.DENSE: hits}
+        query = Query(Space.DENSE, vector, max(FILES, wanted), scope)
+        return {Source.DENSE: (await self._vectors.search(workspace_id, [query]))[0]}
 
-    async def _mentions(self, workspace_id: str, question: Question) -> Named:
-        named = question.mentions
-        names = {part for name in (*named.identifiers, *named.modules) for part in split_name(name)}
-        names.update(frame.function.rsplit(".", 1)[-1] for frame in named.frames if frame.function)
-        if not names and question.is_one_line and " " not in question.text:
-            names = {question.text}
-        written = [mention.path for mention in named.paths] + [frame.path for frame in named.frames]
+    async def _mentions(self, workspace_id: str, question: Question, names: Sequence[str]) -> Named:
+        written = [mention.path for mention in question.mentions.paths]
+        written += [frame.path for frame in question.mentions.frames]
         basenames = {PurePosixPath(path).name for path in written}
-        basenames.update(f"{name.rsplit('.', 1)[-1]}.py" for name in named.modules)
+        for dotted in question.mentions.modules + question.mentions.identifiers:
+            parts = dotted.split(".")
+            basenames.update(f"{part}.py" for part in parts if len(parts) > 1)
+            basenames.update(["__init__.py"] if len(parts) > 1 else [])
         async with self._database.reading(workspace_id) as work:
-            definitions = await work.nodes.named(sorted(names))
-            files = await work.files.find_paths(sorted(basenames))
+            definitions = await work.nodes.named(names)
+            files = await work.files.find_paths(sorted(basenames), limit=MAX_NAMED_FILES)
         return Named(definitions, files)
 
     async def _touched(self, workspace_id: str, commits: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
@@ -172,8 +178,3 @@ class Sources:
         for step in steps:
             touched.setdefault(step.from_id, []).append((step.to_id, step.weight))
         return touched
-
-
-def split_name(name: str) -> list[str]:
-    """The parts of a dotted, `::` or `->` name."""
-    return [part for part in name.replace("::", ".").replace("->", ".").split(".") if part]

@@ -1,0 +1,86 @@
+"""From evidence to one order of nodes: files first, then what inside them answers. Pure."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tenure.core.fusion import Fused, normalise
+from tenure.core.memory import Node, NodeType
+from tenure.core.placement import NodeMatch, node_score
+from tenure.retrieval.evidence import FileEvidence
+from tenure.retrieval.naming import AskedNames, NameEvidence
+from tenure.retrieval.question import Idf, Question, matched_share, term_indices
+from tenure.retrieval.sources import Source
+
+OwnerOf = Callable[[Node], str | None]
+"""The file that holds a node."""
+FILES_PLACED = 30
+"""Best files whose nodes are placed; nodes of others can't reach the answer."""
+EPISODE_SHARE = 0.4
+"""A commit that matches best stands at this share of the best node's score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate in order: `parts` say what made its file's score, `ways` how the graph led here."""
+
+    node_id: str
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    ways: tuple[str, ...] = ()
+
+
+def nodes_to_place(files: Sequence[Fused], evidence: FileEvidence, names: NameEvidence) -> list[str]:
+    """The nodes that may stand in the answer: those that matched or are named in the best files, and the files."""
+    best = {file.key for file in files[:FILES_PLACED]}
+    matched = [node for node, owner in evidence.owner.items() if owner in best]
+    return list(dict.fromkeys([*matched, *names.exact, *best]))
+
+
+def rank_nodes(
+    nodes: Iterable[Node],
+    files: Sequence[Fused],
+    evidence: FileEvidence,
+    names: NameEvidence,
+    asked: AskedNames,
+    question: Question,
+    idf: Idf,
+    owner_of: OwnerOf,
+) -> list[Ranked]:
+    """Nodes by score, ties by id. A file stands for itself only if nothing in it matched."""
+    place = {file.key: rank for rank, file in enumerate(files[:FILES_PLACED])}
+    parts = {file.key: file.parts for file in files[:FILES_PLACED]}
+    text, title = normalise(evidence.nodes[Source.CHUNK]), normalise(evidence.nodes[Source.CHUNK_TITLE])
+    meaning = normalise(evidence.nodes[Source.DENSE])
+    covered = {evidence.owner[node] for node in evidence.owner}
+    ranked = []
+    for node in nodes:
+        owner = owner_of(node)
+        if owner not in place or (node.id == owner and node.id not in text and owner in covered):
+            continue
+        named = term_indices(node.source.qualified_name or "") if node.type is not NodeType.FILE else set[int]()
+        outer = (node.source.qualified_name or "").rpartition(".")[0].rpartition(".")[2]
+        simple = (node.source.qualified_name or "").rpartition(".")[2]
+        match = NodeMatch(
+            text=text.get(node.id, 0.0),
+            title_text=title.get(node.id, 0.0),
+            meaning=meaning.get(node.id, 0.0),
+            name_share=matched_share(question.full_terms, named, idf),
+            title_name_share=matched_share(question.title_terms, named, idf),
+            frame=names.framed_functions.get(simple, 0.0),
+            lines=(node.source.end_line or 1) - (node.source.start_line or 1) + 1,
+            is_class=node.type is NodeType.CLASS,
+            is_both_named=bool(outer) and outer in asked.words and simple in asked.words,
+            is_whole_question=question.is_one_name and question.text in {simple, node.source.qualified_name},
+        )
+        ranked.append(Ranked(node.id, node_score(place[owner], match), parts[owner]))
+    return sorted(ranked, key=lambda one: (-one.score, one.node_id))
+
+
+def with_episodes(ranked: Sequence[Ranked], evidence: FileEvidence) -> list[Ranked]:
+    """The nodes with the commits that are like the question among them."""
+    share = EPISODE_SHARE * max((one.score for one in ranked), default=1.0)
+    episodes = [
+        Ranked(commit, share * score, {Source.EPISODE_TITLE.value: share * score})
+        for commit, score in evidence.episodes.items()
+    ]
+    return sorted([*ranked, *episodes], key=lambda one: (-one.score, one.node_id))
