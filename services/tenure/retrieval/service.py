@@ -65,6 +65,7 @@ class _Inquiry:
     found: FileEvidence
     files: Sequence[Fused]
     statistics: TermStatistics
+    tuning: Tuning
 
 
 @dataclass(slots=True)
@@ -104,15 +105,23 @@ class RetrievalService:
         self._logging: set[asyncio.Task[None]] = set()
 
     async def retrieve(
-        self, workspace_id: str, query: str, options: RetrieveOptions, whole: bool = True
+        self,
+        workspace_id: str,
+        query: str,
+        options: RetrieveOptions,
+        whole: bool = True,
+        tuning: Tuning | None = None,
     ) -> ContextBundle:
         """What a model should see for this query, within the budget, with reasons.
 
-        Without `whole` the budget is not applied: the items are wanted as places, not as text.
+        Without `whole` the budget is not applied: the items are wanted as places, not as text. `tuning` answers with
+        other weights than the service's own.
+
         A source that fails makes the answer partial. Raises `InvalidInput` for a query or options that can't be
         served, `StoreUnavailable` when SQL does not answer: never an empty bundle instead of an error.
         """
         check_options(options)
+        tuning = tuning or self._tuning
         question = understand(query, options)
         trace = _Trace(time.perf_counter(), {})
         repositories = await self._repositories(workspace_id, options)
@@ -129,8 +138,8 @@ class RetrievalService:
         async with self._database.reading(workspace_id) as work:
             chunks = await work.chunks.get_many(title_chunks(answers))
         found.files[Source.COVERAGE_TITLE] = title_coverage(question, chunks.values(), statistics.idf)
-        files = rank_files(found, self._tuning.weights, self._tuning.auxiliary_weight, options.fusion)
-        inquiry = _Inquiry(workspace_id, question, options, asked, names, found, files, statistics)
+        files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
+        inquiry = _Inquiry(workspace_id, question, options, asked, names, found, files, statistics, tuning)
         considered, nodes = await self._rank(inquiry)
         trace.mark("rank")
         items = await self._items(inquiry, considered, nodes, repositories)
@@ -141,7 +150,7 @@ class RetrievalService:
         bundle = _bundle(question, kept, omitted + dropped, budget, freshness, answers, trace)
         bundle = replace(bundle, files=_ranked_files(files, found, options.limit))
         if options.explain:
-            bundle = replace(bundle, explanation=_explain(inquiry, answers, self._tuning))
+            bundle = replace(bundle, explanation=_explain(inquiry, answers))
         self._log(workspace_id, bundle, answers)
         return bundle
 
@@ -198,7 +207,7 @@ class RetrievalService:
         async with self._database.reading(inquiry.workspace_id) as work:
             rows = await load(work, wanted, inquiry.found)
         stale = self._freshness.stale_items({r.id: r for r in repositories}, rows.files)
-        judge = Judge(inquiry.question, inquiry.statistics.idf, inquiry.names, inquiry.found, self._tuning.relevance)
+        judge = Judge(inquiry.question, inquiry.statistics.idf, inquiry.names, inquiry.found, inquiry.tuning.relevance)
         items = build(considered, rows, judge, inquiry.options, stale, self._clock.now())
         return [item for item in items if not _is_out_of_scope(item, inquiry)]
 
@@ -343,16 +352,16 @@ def _hints(result: str, items: Sequence[ContextItem], freshness: Sequence[Freshn
     return hints
 
 
-def _explain(inquiry: _Inquiry, answers: Answers, tuning: Tuning) -> dict[str, object]:
+def _explain(inquiry: _Inquiry, answers: Answers) -> dict[str, object]:
     return {
         "title": inquiry.question.title,
         "names": list(inquiry.asked.code_like),
         "paths": [mention.path for mention in inquiry.question.mentions.paths],
         "hits": {source.value: len(hits) for source, hits in answers.hits.items()},
         "documents": inquiry.statistics.documents,
-        "weights": dict(tuning.weights),
-        "weights_version": tuning.version,
-        "relevance_model": tuning.relevance.version,
+        "weights": dict(inquiry.tuning.weights),
+        "weights_version": inquiry.tuning.version,
+        "relevance_model": inquiry.tuning.relevance.version,
     }
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -75,12 +75,14 @@ class RepositoryTies:
     def _make(self, known: _Language, paths: Sequence[str], language: str) -> Ties:
         if known.history is None:
             sizes = [files_of_language(commit, language) for commit in self._commits]
-            known.history = ChangeHistory(past_changes(self._commits, self._touched, sizes, set(paths)))
+            present = set(paths)
+            touched = {sha: [path for path in files if path in present] for sha, files in self._touched.items()}
+            known.history = ChangeHistory(past_changes(self._commits, touched, sizes))
         if known.names is None:
             known.names = PathNames(paths)
         if known.imports is None:
-            present = set(paths)
-            known.imports = ImportGraph(pair for pair in self._imports if present.issuperset(pair))
+            inside = set(paths)
+            known.imports = ImportGraph(pair for pair in self._imports if inside.issuperset(pair))
         return Ties(known.history, known.names, known.imports, known.contents)
 
     async def _refresh_imports(self, work: UnitOfWork, repository: Repository, path_of: Mapping[str, str]) -> None:
@@ -121,15 +123,12 @@ async def _refresh_contents(work: UnitOfWork, known: _Language, files: Sequence[
 
 
 def past_changes(
-    commits: Sequence[Commit], touched: Mapping[str, Sequence[str]], sizes: Sequence[int], files: Collection[str]
+    commits: Sequence[Commit], touched: Mapping[str, Sequence[str]], sizes: Sequence[int]
 ) -> list[PastChange]:
-    """The commits, newest first, as far as they touched `files`; `touched` are present names by commit, `sizes` the
-    number of files of the language that each commit had.
+    """The commits, newest first, as changes of the files in `touched` (present names by commit id); `sizes` are the
+    numbers of files of the language that each commit had.
     """
-    return [
-        PastChange([path for path in touched.get(commit.sha, ()) if path in files], size)
-        for commit, size in zip(commits, sizes, strict=True)
-    ]
+    return [PastChange(touched.get(commit.sha, ()), size) for commit, size in zip(commits, sizes, strict=True)]
 
 
 def files_of_language(commit: Commit, language: str) -> int:

@@ -2,20 +2,22 @@
 
 import asyncio
 import shutil
+import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 
 import structlog
-from tenure.retrieval.impact import ImpactService
 
 from tenure.core.commands import Command, Project, RunJob
+from tenure.core.errors import TenureError
 from tenure.ingestion.indexing import Indexing
 from tenure.ingestion.registration import Registration
 from tenure.ingestion.service import IngestionService
 from tenure.memory.service import MemoryService
 from tenure.retrieval.api import RetrievalEdge
 from tenure.retrieval.freshness import FreshnessCheck
+from tenure.retrieval.impact import ImpactService
 from tenure.retrieval.prompting import PromptService
 from tenure.retrieval.service import RetrievalService
 from tenure.retrieval.sources import Sources
@@ -54,9 +56,10 @@ class Tenure:
         """Run one command of the task queue."""
         match command:
             case RunJob(workspace_id, job_id, kind):
+                started = time.monotonic()
                 state = await self.ingestion.run_job(workspace_id, job_id)
                 if state is not None:
-                    self.metrics.job_ended(kind.value, state.value)
+                    self.metrics.job_ended(kind.value, state.value, time.monotonic() - started)
             case Project(workspace_id):
                 await self.ingestion.project(workspace_id)
 
@@ -75,33 +78,48 @@ async def open_tenure(settings: Settings, works: bool = True, tuning: Tuning | N
         if works:
             await infrastructure.queue.start(tenure.handle)
             await tenure.ingestion.resume()
-            ticks = asyncio.create_task(_resume_now_and_then(tenure.ingestion))
-            stack.callback(ticks.cancel)
+            stack.push_async_callback(_ended, asyncio.create_task(_take_up(tenure.ingestion)))
         yield tenure
 
 
 async def reembed_home(settings: Settings) -> dict[str, int]:
     """Drop the vectors of other models and make the vector store anew in the configured dimension.
 
-    The texts stay; what has no vector now is embedded when the server runs. Returns how many chunks that are.
+    The texts stay; what has no vector now is embedded when the server runs. Returns how many chunks that are. Until
+    the new store is open the old one stands aside, and comes back if that fails.
     """
+    aside = settings.vectors_path.with_name("vectors.replaced")
+    await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
     if settings.vectors_path.exists():
-        await asyncio.to_thread(shutil.rmtree, settings.vectors_path)
+        settings.vectors_path.rename(aside)
     async with AsyncExitStack() as stack:
-        infrastructure = await open_infrastructure(settings, stack, checks_stamps=False)
-        embedder, due = infrastructure.embedder, 0
+        try:
+            infrastructure = await open_infrastructure(settings, stack, checks_stamps=False)
+        except TenureError:
+            await asyncio.to_thread(shutil.rmtree, settings.vectors_path, ignore_errors=True)
+            if aside.exists():
+                aside.rename(settings.vectors_path)
+            raise
         tenure = assemble(infrastructure, Tuning())
-        for workspace in await infrastructure.database.directory.workspaces():
-            async with infrastructure.database.writing(workspace.id) as work:
-                for model, dimension in await work.chunks.embedding_stamps():
-                    if (model, dimension) != (embedder.name, embedder.dimension):
-                        await work.chunks.drop_embeddings(model, dimension)
-            await tenure.ingestion.rebuild(workspace.id)
-            for repository in await tenure.ingestion.repositories(workspace.id):
-                await tenure.ingestion.request_embed(workspace.id, repository.id)
-                counts = (await tenure.ingestion.status(workspace.id, repository.id)).counts
-                due += counts.chunks - counts.chunks_embedded
-        return {"chunks": due}
+        workspaces = await infrastructure.database.directory.workspaces()
+        due = sum([await _reembed_workspace(tenure, workspace.id) for workspace in workspaces])
+    await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
+    return {"chunks": due}
+
+
+async def _reembed_workspace(tenure: Tenure, workspace_id: str) -> int:
+    database, embedder = tenure.infrastructure.database, tenure.infrastructure.embedder
+    async with database.writing(workspace_id) as work:
+        for model, dimension in await work.chunks.embedding_stamps():
+            if (model, dimension) != (embedder.name, embedder.dimension):
+                await work.chunks.drop_embeddings(model, dimension)
+    await tenure.ingestion.rebuild(workspace_id)
+    due = 0
+    for repository in await tenure.ingestion.repositories(workspace_id):
+        await tenure.ingestion.request_embed(workspace_id, repository.id)
+        counts = (await tenure.ingestion.status(workspace_id, repository.id)).counts
+        due += counts.chunks - counts.chunks_embedded
+    return due
 
 
 def assemble(infrastructure: Infrastructure, tuning: Tuning) -> Tenure:
@@ -177,10 +195,19 @@ def _retrieval(infrastructure: Infrastructure, ingestion: IngestionService, tuni
     )
 
 
-async def _resume_now_and_then(ingestion: IngestionService) -> None:
+async def _take_up(ingestion: IngestionService) -> None:
+    """Look once for trees that moved while no server ran, and from time to time for work that lost its worker."""
+    look = ingestion.catch_up
     while True:
-        await asyncio.sleep(RESUME_SECONDS)
         try:
-            await ingestion.resume()
+            await look()
         except Exception:  # noqa: BLE001  a process edge: the next tick tries again, the log keeps the reason
-            _LOG.exception("could not look for abandoned work")
+            _LOG.exception("could not look for work that was left behind")
+        look = ingestion.resume
+        await asyncio.sleep(RESUME_SECONDS)
+
+
+async def _ended(task: "asyncio.Task[None]") -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

@@ -1,13 +1,14 @@
 """The local server: one process per home that opens the stores, found or started by every other command.
 
-Its address stands in `server.json` inside the home, which only the holder of `server.lock` writes. The lock is held by
-the kernel for the life of the process, so a killed server leaves no lock behind, and any number of clients that start
-at once end with one server.
+Its address stands in `server.json` inside the home, which only the holder of the home's lock writes. The lock is held
+by the kernel for the life of the process, so a killed server leaves no lock behind, and any number of clients that
+start at once end with one server.
 """
 
 import asyncio
 import contextlib
-import fcntl
+import errno
+import hashlib
 import json
 import os
 import signal
@@ -15,94 +16,70 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import httpx
 import structlog
 import uvicorn
 
-from tenure.core.errors import RecordConflict, StoreUnavailable
-from tenure.runtime.settings import Settings
+from tenure.core.errors import InvalidInput, StoreUnavailable
+from tenure.runtime.home import prepare_home
+from tenure.runtime.settings import Settings, describe
 from tenure.workspace.app import Activity, build_app
 from tenure.workspace.facade import open_tenure
+from tenure.workspace.home_lock import holder, serving, starting
+from tenure.workspace.server_address import ServerAddress, address_path, answers, read_address, write_address
 
 START_TIMEOUT_SECONDS = 60.0
-"""How long a client waits for a server that it started: a first start migrates and may load a large store."""
+"""How long a client waits for a server: a first start migrates and may load a large store."""
+STOP_TIMEOUT_SECONDS = 60.0
+"""How long `stop` waits: the server ends its requests and closes its stores."""
+GRACE_SECONDS = 10
+"""How long a server that was told to stop waits for its open requests."""
 POLL_SECONDS = 0.05
 IDLE_CHECK_SECONDS = 5.0
+_LOG_LINES_SHOWN = 15
 _LOG = structlog.get_logger("tenure.server")
 
 
-@dataclass(frozen=True, slots=True)
-class ServerAddress:
-    """Where the server of a home answers."""
-
-    url: str
-    pid: int
-
-
-def address_path(home: Path) -> Path:
-    """Where the address of a home's server is written."""
-    return home / "server.json"
-
-
-def read_address(home: Path) -> ServerAddress | None:
-    """The address that is written down; it may be that of a server that is gone."""
-    try:
-        found = json.loads(address_path(home).read_text("utf-8"))
-        return ServerAddress(url=str(found["url"]), pid=int(found["pid"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def is_running(home: Path) -> bool:
-    """True if some process holds the home's lock."""
-    with contextlib.suppress(StoreUnavailable), _locked(home, "is running"):
-        return False
-    return True
-
-
-@contextlib.contextmanager
-def exclusive(home: Path) -> Iterator[None]:
-    """Hold the home as the only process; `StoreUnavailable` if a server runs."""
-    with _locked(home, "has the stores of this home open; stop it with `tenure stop` first"):
-        yield
-
-
-def find_or_start(settings: Settings, profile: str) -> ServerAddress:
-    """The address of a server that answers, started in the background if there is none.
+def find_or_start(settings: Settings, profile: str, flags: Mapping[str, Any] | None = None) -> ServerAddress:
+    """The address of a server that answers, started in the background with these flags if there is none.
 
     Any number of callers at once end with one server. Raises `StoreUnavailable` with the end of the server's log if
     it does not come up.
     """
     home = settings.home
-    home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    prepare_home(home)
     deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    child: subprocess.Popen[bytes] | None = None
     while time.monotonic() < deadline:
-        address = read_address(home)
-        if address is not None and _answers(address):
+        address = _live_address(home)
+        if address is not None:
             return address
-        if child is None and not is_running(home):
-            child = _spawn(home, profile)
-        elif child is not None and child.poll() is not None and not is_running(home):
-            raise StoreUnavailable(f"the local server did not start:\n{_log_tail(home)}")
+        with starting(home) as is_ours:
+            if is_ours and (started := _start(home, profile, flags or {}, deadline)) is not None:
+                return started
         time.sleep(POLL_SECONDS)
     raise StoreUnavailable(f"the local server did not answer within {START_TIMEOUT_SECONDS:.0f} s:\n{_log_tail(home)}")
 
 
+def fingerprint(settings: Settings) -> str:
+    """Equal for equal settings, secrets left out."""
+    return hashlib.sha256(json.dumps(describe(settings), sort_keys=True).encode()).hexdigest()[:16]
+
+
 def stop(home: Path) -> bool:
-    """Ask the home's server to end and wait for it; False if none runs."""
-    address = read_address(home)
-    if address is None or not is_running(home):
+    """Ask the home's server to end and wait for it; False if none runs. An offline command is left alone."""
+    found = holder(home)
+    if found is None or not found.is_server:
         return False
-    os.kill(address.pid, signal.SIGTERM)
-    deadline = time.monotonic() + START_TIMEOUT_SECONDS
-    while is_running(home):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(found.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
+    while holder(home) == found:
         if time.monotonic() > deadline:
-            raise StoreUnavailable(f"the server (pid {address.pid}) does not end; look at {home / 'server.log'}")
+            raise StoreUnavailable(f"the server (pid {found.pid}) does not end; look at {home / 'server.log'}")
         time.sleep(POLL_SECONDS)
     return True
 
@@ -112,63 +89,88 @@ async def serve(settings: Settings, stop_when_idle: bool) -> None:
 
     Raises `RecordConflict` if this home's server runs already.
     """
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        with _locked(settings.home, "runs already"):
-            await _serve_locked(settings, stop_when_idle)
-    except _Held as error:
-        raise RecordConflict(str(error)) from error
+    prepare_home(settings.home)
+    with serving(settings.home):
+        await _serve_locked(settings, stop_when_idle)
 
 
-class _Held(StoreUnavailable):
-    """The lock is taken."""
+class _Server(uvicorn.Server):
+    """Leaves signals to us: after its own handling it would raise them again, before the stores are closed."""
 
-
-@contextlib.contextmanager
-def _locked(home: Path, what: str) -> Iterator[None]:
-    with (home / "server.lock").open("a+") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise _Held(f"the Tenure server of {home} {what}") from error
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
         yield
 
 
 async def _serve_locked(settings: Settings, stop_when_idle: bool) -> None:
     listener = _listen(settings)
-    host, port = listener.getsockname()[:2]
-    url = f"http://{host if ':' not in host else f'[{host}]'}:{port}"
     activity = Activity()
+    instance = uuid.uuid4().hex
     async with open_tenure(settings) as tenure:
+        app = build_app(tenure, activity, instance)
         config = uvicorn.Config(
-            build_app(tenure, activity), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=10
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=GRACE_SECONDS
         )
-        server = uvicorn.Server(config)
-        running = asyncio.create_task(server.serve([listener]))
-        while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers a flag, no event
-            await asyncio.sleep(POLL_SECONDS)
-        _write_address(settings.home, ServerAddress(url, os.getpid()))
-        _LOG.info("serving", url=url, home=str(settings.home))
-        try:
-            if stop_when_idle:
-                await _until_idle(settings, activity, tenure.infrastructure.queue.is_idle, running)
-                server.should_exit = True
-            await running
-        finally:
-            address_path(settings.home).unlink(missing_ok=True)
+        server = _Server(config)
+        with _stopped_by_signals(server):
+            running = asyncio.create_task(server.serve([listener]))
+            while not server.started and not running.done():  # noqa: ASYNC110  uvicorn offers a flag, no event
+                await asyncio.sleep(POLL_SECONDS)
+            address = ServerAddress(_url(listener), os.getpid(), instance, fingerprint(settings))
+            write_address(settings.home, address)
+            _LOG.info("serving", url=address.url, home=str(settings.home))
+            try:
+                if stop_when_idle:
+                    await _until_idle(settings, activity, tenure.infrastructure.queue.is_idle, running)
+                    server.should_exit = True
+                await running
+            finally:
+                address_path(settings.home).unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """SIGINT and SIGTERM ask the server to end its requests; the stores are closed after them."""
+    loop = asyncio.get_running_loop()
+
+    def ask() -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, ask)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
 
 
 def _listen(settings: Settings) -> socket.socket:
     """A listening socket on the configured port, or on a free one where that is taken."""
-    family = socket.AF_INET6 if ":" in settings.server.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    host, port = settings.server.host, settings.server.port
     try:
-        listener.bind((settings.server.host, settings.server.port))
-    except OSError:
-        listener.bind((settings.server.host, 0))
-    listener.listen(128)
+        family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(where)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            _LOG.warning("the port is taken; a free one is used", port=port)
+            listener.bind((where[0], 0, *where[2:]))
+        listener.listen(128)
+    except OSError as error:
+        raise InvalidInput(
+            f"can't listen on {host}:{port}: {error.strerror}; change server.host or server.port"
+        ) from error
     return listener
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"
 
 
 async def _until_idle(
@@ -184,34 +186,54 @@ async def _until_idle(
             return
 
 
-def _write_address(home: Path, address: ServerAddress) -> None:
-    fresh = address_path(home).with_suffix(".new")
-    fresh.write_text(json.dumps(asdict(address)), "utf-8")
-    fresh.replace(address_path(home))
+def _live_address(home: Path) -> ServerAddress | None:
+    address = read_address(home)
+    return address if address is not None and answers(address) else None
 
 
-def _answers(address: ServerAddress) -> bool:
-    try:
-        return httpx.get(f"{address.url}/health/live", timeout=2.0, trust_env=False).status_code == httpx.codes.OK
-    except httpx.HTTPError:
-        return False
+def _start(home: Path, profile: str, flags: Mapping[str, Any], deadline: float) -> ServerAddress | None:
+    """The address of the server that this client starts. None if another process has the home open, or was quicker."""
+    child: subprocess.Popen[bytes] | None = None
+    while time.monotonic() < deadline:
+        address = _live_address(home)
+        if address is not None:
+            return address
+        if child is None:
+            if holder(home) is not None:
+                return None
+            child = _spawn(home, profile, flags)
+        elif child.poll() is not None:
+            if holder(home) is not None:
+                return None
+            raise StoreUnavailable(f"the local server did not start:\n{_log_tail(home)}")
+        time.sleep(POLL_SECONDS)
+    return None
 
 
-def _spawn(home: Path, profile: str) -> "subprocess.Popen[bytes]":
-    with (home / "server.log").open("ab") as log:
+def _spawn(home: Path, profile: str, flags: Mapping[str, Any]) -> "subprocess.Popen[bytes]":
+    """A server of its own session: it outlives the client and gets none of its terminal's signals."""
+    log = home / "server.log"
+    with contextlib.suppress(FileNotFoundError):
+        log.replace(home / "server.log.1")
+    with log.open("wb") as output:
         return subprocess.Popen(
-            [sys.executable, "-m", "tenure.workspace.cli.main", "--profile", profile, "serve", "--background"],
+            [sys.executable, "-m", "tenure.workspace.cli.main", *_options(profile, flags), "serve", "--background"],
             stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
+            stdout=output,
+            stderr=output,
             cwd=home,
             env={**os.environ, "TENURE_HOME": str(home)},
             start_new_session=True,
         )
 
 
-def _log_tail(home: Path, lines: int = 15) -> str:
+def _options(profile: str, flags: Mapping[str, Any]) -> Sequence[str]:
+    given = [f"{name}={value}" for name, value in flags.items() if name != "home"]
+    return ["--profile", profile, *(part for assignment in given for part in ("--set", assignment))]
+
+
+def _log_tail(home: Path) -> str:
     try:
-        return "\n".join((home / "server.log").read_text("utf-8", "replace").splitlines()[-lines:])
+        return "\n".join((home / "server.log").read_text("utf-8", "replace").splitlines()[-_LOG_LINES_SHOWN:])
     except OSError as error:
-        return f"(no log: {error})"
+        return f"(no log: {error.strerror})"

@@ -108,7 +108,7 @@ class PastTrees:
         commits = [self._commits[sha] for sha in order if sha in self._commits]
         touched = present_paths(commits, self._present.keys())
         sizes = [self._sizes[commit.sha] for commit in commits]
-        history = ChangeHistory(past_changes(commits, touched, sizes, self._present))
+        history = ChangeHistory(past_changes(commits, touched, sizes))
         return Ties(history, PathNames(paths), ImportGraph(self._imports(paths)), self._contents)
 
     def _imports(self, paths: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,0 +1,250 @@
+"""`tenure bench localize`: from an issue's text to the files and functions that its fix changed.
+
+Every instance is answered by the product itself: its tree at the base commit is indexed from the bare clone (with no
+history after it), and the issue is one `retrieve`. The baseline is a file BM25 over the same files in the same run.
+"""
+
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+
+from tenure.code.history import parse_record
+from tenure.core.context import ContextBundle, IncludeTests, RetrieveOptions
+from tenure.core.errors import InvalidInput
+from tenure.core.memory import FileRole, NodeType
+from tenure.ports.records import Repository
+from tenure.retrieval.tuning import Tuning
+from tenure.runtime.settings import load_settings
+from tenure.workspace.bench.baseline import FileBm25
+from tenure.workspace.facade import Tenure, open_tenure
+
+ITEMS = 60
+"""Items asked for: enough that ten functions are among them."""
+CUTS = (1, 3, 5, 10)
+FUNCTION_CUT = 10
+NOWHERE = 10_000
+"""Rank of what was not found."""
+DEADLINE_MS = 120_000
+"""No source is given up while measuring quality."""
+_ELSEWHERE = {
+    "django/django": "swe-bench+django__django",
+    "matplotlib/matplotlib": "swe-bench+matplotlib__matplotlib",
+    "scikit-learn/scikit-learn": "swe-bench+scikit-learn__scikit-learn",
+}
+"""Where clones of some repositories may lie as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An issue with what its fix changed."""
+
+    id: str
+    repo: str
+    base_commit: str
+    issue: str
+    gold_files: tuple[str, ...]
+    gold_functions: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How an instance went: strict ranks (of the worst gold), the baseline's, and the time of the query."""
+
+    instance: Instance
+    rank: int
+    function_rank: int | None
+    baseline_rank: int
+    milliseconds: float
+    ablated: dict[str, int] = field(default_factory=dict)
+    bundle: ContextBundle | None = None
+
+
+def read_instances(path: Path) -> list[Instance]:
+    """The instances of a file; `InvalidInput` names the line that is not one."""
+    instances = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        try:
+            row = json.loads(line)
+            instances.append(
+                Instance(
+                    id=str(row.get("id", number)),
+                    repo=row["repo"],
+                    base_commit=row["base_commit"],
+                    issue=row["issue"],
+                    gold_files=tuple(row["gold_files"]),
+                    gold_functions=tuple(row.get("gold_functions", ())),
+                )
+            )
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidInput(f"{path}:{number} is no instance of localize: {error!r}") from error
+    return instances
+
+
+def clone_of(repos: Path, repo: str) -> Path:
+    """The bare clone of a repository; `InvalidInput` says where it was looked for."""
+    names = [repo.replace("/", "+"), *([_ELSEWHERE[repo]] if repo in _ELSEWHERE else [])]
+    for name in names:
+        for candidate in (repos / name / "repo", repos / name):
+            if (candidate / "HEAD").is_file() and (candidate / "objects").is_dir():
+                return candidate
+    raise InvalidInput(f"no bare clone of {repo} below {repos}; looked for {' and '.join(f'{n}/repo' for n in names)}")
+
+
+async def outcomes(
+    instances: Sequence[Instance],
+    repos: Path,
+    *,
+    dense: bool = False,
+    tunings: Mapping[str, Tuning] | None = None,
+    tuning: Tuning | None = None,
+) -> AsyncIterator[Outcome]:
+    """Every instance answered, repository by repository in the order of time. `tunings` are answered beside the
+    service's own and give `ablated` ranks.
+    """
+    ordered = sorted(instances, key=lambda one: one.repo)
+    for repo, group in groupby(ordered, key=lambda one: one.repo):
+        async with _indexer(clone_of(repos, repo), dense) as indexer:
+            for instance in await indexer.in_time(list(group)):
+                yield await indexer.answer(instance, tunings or {}, tuning)
+
+
+class _Indexer:
+    """One repository in a home of its own, moved from base commit to base commit."""
+
+    def __init__(self, tenure: Tenure, workspace_id: str, clone: Path, dense: bool) -> None:
+        self._tenure = tenure
+        self._workspace_id = workspace_id
+        self._clone = clone
+        self._dense = dense
+        self._repository: Repository | None = None
+        self._baseline = FileBm25()
+
+    async def in_time(self, instances: Sequence[Instance]) -> list[Instance]:
+        """The instances by the time of their base commits, so that each index is near the one before."""
+        commits = [instance.base_commit for instance in instances]
+        git = self._tenure.infrastructure.git
+        times = {}
+        async for record in git.log_of(str(self._clone), list(dict.fromkeys(commits))):
+            commit = parse_record(record)
+            times[commit.sha] = commit.authored_at.timestamp()
+        return sorted(instances, key=lambda one: (times.get(one.base_commit, 0.0), one.id))
+
+    async def answer(self, instance: Instance, tunings: Mapping[str, Tuning], tuning: Tuning | None) -> Outcome:
+        """Index the base commit and ask for the issue."""
+        repository = await self._index(instance.base_commit)
+        options = RetrieveOptions(limit=ITEMS, languages=("python",), include_tests=IncludeTests.NO, graph_depth=0)
+        started = time.perf_counter()
+        bundle = await self._ask(instance.issue, options, tuning)
+        elapsed = (time.perf_counter() - started) * 1e3
+        ablated = {}
+        for name, other in tunings.items():
+            ablated[name] = file_rank(await self._ask(instance.issue, options, other), instance.gold_files)
+        ranked = self._baseline.rank(instance.issue)
+        await self._tenure.retrieval.drain()
+        return Outcome(
+            instance=instance,
+            rank=file_rank(bundle, instance.gold_files),
+            function_rank=function_rank(bundle, instance.gold_functions) if instance.gold_functions else None,
+            baseline_rank=strict_rank(ranked, instance.gold_files),
+            milliseconds=elapsed,
+            ablated=ablated,
+            bundle=bundle,
+        )
+
+    async def _ask(self, issue: str, options: RetrieveOptions, tuning: Tuning | None) -> ContextBundle:
+        return await self._tenure.retrieval.retrieve(self._workspace_id, issue, options, whole=False, tuning=tuning)
+
+    async def _index(self, commit: str) -> Repository:
+        ingestion, database = self._tenure.ingestion, self._tenure.infrastructure.database
+        if self._repository is None:
+            self._repository = await ingestion.add_repository(self._workspace_id, str(self._clone), tree=commit)
+        async with database.writing(self._workspace_id) as work:
+            current = await work.repositories.get(self._repository.id)
+            await work.repositories.update(replace(current, tree=commit))
+        job = await ingestion.request_index(self._workspace_id, self._repository.id)
+        await ingestion.run_job(self._workspace_id, job.id)
+        await ingestion.project(self._workspace_id)
+        if self._dense:
+            embed = await ingestion.request_embed(self._workspace_id, self._repository.id)
+            await ingestion.run_job(self._workspace_id, embed.id)
+            await ingestion.project(self._workspace_id)
+        status = await ingestion.status(self._workspace_id, self._repository.id)
+        if status.repository.commit != commit or status.counts.outbox_pending:
+            raise InvalidInput(f"{commit} was not indexed: {status.job.error if status.job else 'no job'}")
+        await self._update_baseline()
+        return status.repository
+
+    async def _update_baseline(self) -> None:
+        assert self._repository is not None
+        async with self._tenure.infrastructure.database.reading(self._workspace_id) as work:
+            states = await work.files.states(self._repository.id)
+            wanted = {s.path: s for s in states if s.role is not FileRole.TEST and s.language == "python"}
+            missing = self._baseline.keep({path: state.content_hash for path, state in wanted.items()})
+            texts = await work.files.texts([wanted[path].id for path in missing])
+        for path in missing:
+            self._baseline.add(path, wanted[path].content_hash, texts[wanted[path].id])
+
+
+@asynccontextmanager
+async def _indexer(clone: Path, dense: bool) -> AsyncIterator[_Indexer]:
+    with tempfile.TemporaryDirectory(prefix="tenure-bench-") as home:
+        flags = {
+            "home": home,
+            "indexing.dense": False,
+            "retrieval.source_deadline_ms": DEADLINE_MS,
+        }
+        async with open_tenure(load_settings("test", flags), works=False) as tenure:
+            workspace = await tenure.directory.create_local("bench")
+            yield _Indexer(tenure, workspace.id, clone, dense)
+
+
+def file_rank(bundle: ContextBundle, gold: Sequence[str]) -> int:
+    """The rank of the worst gold file, from 1."""
+    return strict_rank([file.path for file in bundle.files], gold)
+
+
+def function_rank(bundle: ContextBundle, gold: Sequence[str]) -> int:
+    """The rank of the worst gold function among the definitions of the items."""
+    named = [
+        f"{item.path}:{item.qualified_name}"
+        for item in bundle.items
+        if item.type in {NodeType.FUNCTION, NodeType.CLASS}
+    ]
+    return strict_rank(named, gold)
+
+
+def strict_rank(ranked: Iterable[str], gold: Iterable[str]) -> int:
+    """The rank of the last gold key, from 1; `NOWHERE` if one is missing."""
+    places: dict[str, int] = {}
+    for place, key in enumerate(ranked, 1):
+        places.setdefault(key, place)
+    return max((places.get(key, NOWHERE) for key in gold), default=NOWHERE)
+
+
+def accuracy(ranks: Sequence[int], cut: int) -> float:
+    """The share of ranks within the cut, in percent."""
+    return 100.0 * sum(rank <= cut for rank in ranks) / len(ranks) if ranks else 0.0
+
+
+def mean_reciprocal(ranks: Sequence[int]) -> float:
+    """The mean of one over the rank, 0 for what was not found."""
+    return sum(1 / rank for rank in ranks if rank < NOWHERE) / len(ranks) if ranks else 0.0
+
+
+def figures(ranks: Sequence[int]) -> dict[str, float]:
+    """acc@k and MRR of strict ranks."""
+    values: dict[str, float] = {f"acc@{cut}": round(accuracy(ranks, cut), 1) for cut in CUTS}
+    values["mrr"] = round(mean_reciprocal(ranks), 3)
+    return values
+
+
+def ablations(tuning: Tuning) -> Iterator[tuple[str, Tuning]]:
+    """The tuning without each source in turn."""
+    for source in tuning.weights:
+        yield source, replace(tuning, weights={**tuning.weights, source: 0.0})
+    yield "auxiliary", replace(tuning, auxiliary_weight=0.0)
