@@ -4,10 +4,9 @@ Every instance is answered by the product itself: its tree at the base commit is
 history after it), and the issue is one `retrieve`. The baseline is a file BM25 over the same files in the same run.
 """
 
-import json
 import tempfile
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -21,6 +20,9 @@ from tenure.ports.records import Repository
 from tenure.retrieval.tuning import Tuning
 from tenure.runtime.settings import load_settings
 from tenure.workspace.bench.baseline import FileBm25
+from tenure.workspace.bench.inputs import clone_of, read_rows
+from tenure.workspace.bench.report import BenchReport, this_machine
+from tenure.workspace.bench.statistics import paired_interval, percentile
 from tenure.workspace.facade import Tenure, open_tenure
 
 ITEMS = 60
@@ -31,12 +33,6 @@ NOWHERE = 10_000
 """Rank of what was not found."""
 DEADLINE_MS = 120_000
 """No source is given up while measuring quality."""
-_ELSEWHERE = {
-    "django/django": "swe-bench+django__django",
-    "matplotlib/matplotlib": "swe-bench+matplotlib__matplotlib",
-    "scikit-learn/scikit-learn": "swe-bench+scikit-learn__scikit-learn",
-}
-"""Where clones of some repositories may lie as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,35 +60,61 @@ class Outcome:
     bundle: ContextBundle | None = None
 
 
-def read_instances(path: Path) -> list[Instance]:
-    """The instances of a file; `InvalidInput` names the line that is not one."""
-    instances = []
-    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-        try:
-            row = json.loads(line)
-            instances.append(
-                Instance(
-                    id=str(row.get("id", number)),
-                    repo=row["repo"],
-                    base_commit=row["base_commit"],
-                    issue=row["issue"],
-                    gold_files=tuple(row["gold_files"]),
-                    gold_functions=tuple(row.get("gold_functions", ())),
-                )
-            )
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInput(f"{path}:{number} is no instance of localize: {error!r}") from error
-    return instances
+def read_instances(file: Path) -> list[Instance]:
+    """The instances of a file."""
+    return [
+        Instance(
+            id=str(row.get("id", number)),
+            repo=row["repo"],
+            base_commit=row["base_commit"],
+            issue=row["issue"],
+            gold_files=tuple(row["gold_files"]),
+            gold_functions=tuple(row.get("gold_functions") or ()),
+        )
+        for number, row in enumerate(read_rows(file, ("repo", "base_commit", "issue", "gold_files")), 1)
+    ]
 
 
-def clone_of(repos: Path, repo: str) -> Path:
-    """The bare clone of a repository; `InvalidInput` says where it was looked for."""
-    names = [repo.replace("/", "+"), *([_ELSEWHERE[repo]] if repo in _ELSEWHERE else [])]
-    for name in names:
-        for candidate in (repos / name / "repo", repos / name):
-            if (candidate / "HEAD").is_file() and (candidate / "objects").is_dir():
-                return candidate
-    raise InvalidInput(f"no bare clone of {repo} below {repos}; looked for {' and '.join(f'{n}/repo' for n in names)}")
+OnOutcome = Callable[[Outcome], None]
+"""Told of each instance when it is done."""
+
+
+async def localize(
+    file: Path, repos: Path, *, dense: bool = False, ablate: bool = False, on_outcome: OnOutcome = lambda _: None
+) -> BenchReport:
+    """The figures of `tenure bench localize`; `by` holds each repository and, with `ablate`, each source left out."""
+    instances = read_instances(file)
+    tunings = dict(ablations(Tuning())) if ablate else {}
+    done = []
+    async for outcome in outcomes(instances, repos, dense=dense, tunings=tunings):
+        done.append(replace(outcome, bundle=None))
+        on_outcome(outcome)
+    ranks, baseline = [one.rank for one in done], [one.baseline_rank for one in done]
+    functions = [one.function_rank for one in done if one.function_rank is not None]
+    times = [one.milliseconds for one in done]
+    by = {
+        repo: {"n": len(group), **figures([one.rank for one in group])}
+        for repo in sorted({one.instance.repo for one in done})
+        for group in ([one for one in done if one.instance.repo == repo],)
+    }
+    by |= {f"without {name}": figures([one.ablated[name] for one in done]) for name in tunings}
+    return BenchReport(
+        bench="localize",
+        n=len(done),
+        figures={
+            **figures(ranks),
+            "function_acc@10": round(accuracy(functions, FUNCTION_CUT), 1) if functions else None,
+            "query_ms_p50": percentile(times, 0.5),
+            "query_ms_p95": percentile(times, 0.95),
+        },
+        baseline=figures(baseline),
+        interval={
+            f"acc@{cut} - baseline": paired_interval(_within(ranks, cut), _within(baseline, cut)) for cut in CUTS
+        },
+        by=by,
+        commit="",
+        machine=this_machine(),
+    )
 
 
 async def outcomes(
@@ -108,9 +130,13 @@ async def outcomes(
     """
     ordered = sorted(instances, key=lambda one: one.repo)
     for repo, group in groupby(ordered, key=lambda one: one.repo):
-        async with _indexer(clone_of(repos, repo), dense) as indexer:
+        async with _indexer(Path(clone_of(repos, repo)), dense) as indexer:
             for instance in await indexer.in_time(list(group)):
                 yield await indexer.answer(instance, tunings or {}, tuning)
+
+
+def _within(ranks: Sequence[int], cut: int) -> list[float]:
+    return [100.0 * (rank <= cut) for rank in ranks]
 
 
 class _Indexer:
@@ -136,7 +162,7 @@ class _Indexer:
 
     async def answer(self, instance: Instance, tunings: Mapping[str, Tuning], tuning: Tuning | None) -> Outcome:
         """Index the base commit and ask for the issue."""
-        repository = await self._index(instance.base_commit)
+        await self._index(instance.base_commit)
         options = RetrieveOptions(limit=ITEMS, languages=("python",), include_tests=IncludeTests.NO, graph_depth=0)
         started = time.perf_counter()
         bundle = await self._ask(instance.issue, options, tuning)
@@ -159,7 +185,7 @@ class _Indexer:
     async def _ask(self, issue: str, options: RetrieveOptions, tuning: Tuning | None) -> ContextBundle:
         return await self._tenure.retrieval.retrieve(self._workspace_id, issue, options, whole=False, tuning=tuning)
 
-    async def _index(self, commit: str) -> Repository:
+    async def _index(self, commit: str) -> None:
         ingestion, database = self._tenure.ingestion, self._tenure.infrastructure.database
         if self._repository is None:
             self._repository = await ingestion.add_repository(self._workspace_id, str(self._clone), tree=commit)
@@ -176,13 +202,11 @@ class _Indexer:
         status = await ingestion.status(self._workspace_id, self._repository.id)
         if status.repository.commit != commit or status.counts.outbox_pending:
             raise InvalidInput(f"{commit} was not indexed: {status.job.error if status.job else 'no job'}")
-        await self._update_baseline()
-        return status.repository
+        await self._update_baseline(status.repository)
 
-    async def _update_baseline(self) -> None:
-        assert self._repository is not None
+    async def _update_baseline(self, repository: Repository) -> None:
         async with self._tenure.infrastructure.database.reading(self._workspace_id) as work:
-            states = await work.files.states(self._repository.id)
+            states = await work.files.states(repository.id)
             wanted = {s.path: s for s in states if s.role is not FileRole.TEST and s.language == "python"}
             missing = self._baseline.keep({path: state.content_hash for path, state in wanted.items()})
             texts = await work.files.texts([wanted[path].id for path in missing])
