@@ -72,6 +72,7 @@ def symbols_of(root: tree_sitter.Node, source: bytes, path: str) -> list[Symbol]
     return found
 
 
+@cache
 def extract(path: str, text: str) -> tuple[bytes, bytes, dict[str, str]]:
     """(exports, references, name by node id); ordinals above 0 are told as `name#1`."""
     source = text.encode()
