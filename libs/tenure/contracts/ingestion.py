@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from pydantic import Field
 
-from tenure.contracts.wire import Wire
+from tenure.contracts.wire import Shown, ShownDocument, Wire
 from tenure.core.commands import JobKind, JobState
 from tenure.core.memory import ParseStatus
 from tenure.ports.records import RepositoryKind
@@ -24,15 +23,15 @@ class RepositoryOut(Wire):
     """A registered tree and what is indexed of it."""
 
     id: str
-    name: str
-    root: str
+    name: Shown
+    root: Shown
     kind: RepositoryKind
-    branch: str | None
+    branch: Shown | None
     commit: str | None
-    tree: str | None
+    tree: Shown | None
     indexed_at: datetime | None
     is_stale: bool
-    detail: str
+    detail: Shown
 
 
 class IndexRequest(Wire):
@@ -52,8 +51,8 @@ class JobOut(Wire):
     started_at: datetime | None
     ended_at: datetime | None
     attempts: int
-    progress: Mapping[str, Any]
-    error: str
+    progress: ShownDocument
+    error: Shown
 
 
 class CountsOut(Wire):
@@ -77,23 +76,23 @@ class CountsOut(Wire):
 class ProblemOut(Wire):
     """A file that was not parsed well."""
 
-    path: str
+    path: Shown
     status: ParseStatus
-    reason: str
+    reason: Shown
 
 
 class LeftOutOut(Wire):
     """A path that is not in the index."""
 
-    path: str
-    reason: str
+    path: Shown
+    reason: Shown
 
 
 class RefusedOut(Wire):
     """A file with text that the embedding model refused."""
 
-    path: str
-    reason: str
+    path: Shown
+    reason: Shown
 
 
 class IndexStatusOut(Wire):
@@ -116,9 +115,9 @@ class FindingsOut(Wire):
 
     repository_id: str
     is_clean: bool
-    is_partial: str
+    is_partial: Shown
     counts: Mapping[str, int]
-    examples: Mapping[str, list[str]]
+    examples: Mapping[str, list[Shown]]
 
 
 class RebuildOut(Wire):

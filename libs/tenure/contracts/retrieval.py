@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tenure.contracts.wire import Wire
+from tenure.contracts.wire import Shown, Wire
 from tenure.core import context
 from tenure.core.context import FusionMethod, IncludeTests, OmissionReason, RecencyDecay
 from tenure.core.memory import EdgeType, MemoryKind, NodeState, NodeType, Trust
@@ -45,33 +45,33 @@ class ItemOut(Wire):
     id: str
     type: NodeType
     kind: MemoryKind
-    title: str
-    text: str
+    title: Shown
+    text: Shown
     token_count: int
     score: float
     relevance: float
     parts: Mapping[str, float]
-    why: tuple[str, ...]
+    why: tuple[Shown, ...]
     trust: Trust
     state: NodeState
     age_days: float
     repository_id: str | None
-    path: str | None
-    qualified_name: str | None
+    path: Shown | None
+    qualified_name: Shown | None
     line: int | None
     start_line: int | None
     end_line: int | None
     content_hash: str | None
     commit: str | None
     is_stale: bool
-    warning: str | None
+    warning: Shown | None
 
 
 class OmissionOut(Wire):
     """A candidate that was left out, and why."""
 
     id: str
-    title: str
+    title: Shown
     reason: OmissionReason
     score: float
 
@@ -80,14 +80,14 @@ class FreshnessOut(Wire):
     """How far one repository's index is behind."""
 
     repository_id: str
-    name: str
-    branch: str | None
+    name: Shown
+    branch: Shown | None
     commit: str | None
     is_stale: bool
     files_pending: int
     files_left_out: int
     chunks_without_vector: int
-    detail: str
+    detail: Shown
 
 
 class BudgetOut(Wire):
@@ -103,16 +103,16 @@ class RankedFileOut(Wire):
     """A file in the order of the files."""
 
     id: str
-    path: str
+    path: Shown
     score: float
     parts: Mapping[str, float]
-    why: tuple[str, ...]
+    why: tuple[Shown, ...]
 
 
 class BundleOut(Wire):
     """The answer of `retrieve`. `result` is `hit` if the best item's relevance is above one half, else `miss`."""
 
-    query: str
+    query: Shown
     result: str
     items: tuple[ItemOut, ...]
     files: tuple[RankedFileOut, ...]
@@ -121,8 +121,8 @@ class BundleOut(Wire):
     omitted: tuple[OmissionOut, ...]
     omitted_count: int
     is_partial: bool
-    failed_sources: Mapping[str, str]
-    hints: tuple[str, ...]
+    failed_sources: Mapping[str, Shown]
+    hints: tuple[Shown, ...]
     timings_ms: Mapping[str, float]
     explanation: Mapping[str, Any] | None
 
@@ -132,14 +132,14 @@ class SearchHit(Wire, extra="ignore"):
 
     id: str
     type: NodeType
-    title: str
-    path: str | None
+    title: Shown
+    path: Shown | None
     line: int | None
     start_line: int | None
     end_line: int | None
     score: float
     relevance: float
-    why: tuple[str, ...]
+    why: tuple[Shown, ...]
     is_stale: bool
 
 
@@ -150,8 +150,8 @@ class SearchOut(Wire):
     hits: tuple[SearchHit, ...]
     freshness: tuple[FreshnessOut, ...]
     is_partial: bool
-    failed_sources: Mapping[str, str]
-    hints: tuple[str, ...]
+    failed_sources: Mapping[str, Shown]
+    hints: tuple[Shown, ...]
 
 
 class PromptRequest(RetrieveRequest):
@@ -165,7 +165,7 @@ class MessageOut(Wire):
     """A chat message."""
 
     role: str
-    content: str
+    content: Shown
 
 
 class PromptOut(Wire):
@@ -188,10 +188,10 @@ class ImpactItemOut(Wire):
     """A file that changes with the given ones, and the evidence."""
 
     file_id: str
-    path: str
+    path: Shown
     score: float
     parts: Mapping[str, float]
-    why: tuple[str, ...]
+    why: tuple[Shown, ...]
 
 
 class ImpactOut(Wire):
@@ -201,4 +201,4 @@ class ImpactOut(Wire):
 
     items: tuple[ImpactItemOut, ...]
     unresolved: int
-    hints: tuple[str, ...]
+    hints: tuple[Shown, ...]

@@ -1,9 +1,9 @@
 """What all wire models share."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
-
 
 _ESCAPED_BYTES = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}
 """Lone surrogates stand for the undecodable bytes of file names (PEP 383)."""
@@ -16,8 +16,21 @@ def shown(value: object) -> object:
     return value.translate(_ESCAPED_BYTES).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def shown_tree(value: object) -> object:
+    """`shown` for every text of a JSON value, keys included."""
+    if isinstance(value, Mapping):
+        return {shown(key): shown_tree(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [shown_tree(entry) for entry in value]
+    return shown(value)
+
+
 Shown = Annotated[str, BeforeValidator(shown)]
 """Text of an answer that comes from a repository or from a file system."""
+
+
+ShownDocument = Annotated[Mapping[str, Any], BeforeValidator(shown_tree)]
+"""A JSON object of an answer that may hold such text anywhere."""
 
 
 class Wire(BaseModel):

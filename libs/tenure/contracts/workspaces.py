@@ -1,17 +1,23 @@
 """Workspaces, members and API keys on the wire."""
 
 from datetime import datetime
+from typing import Annotated
 
 from pydantic import Field
 
-from tenure.contracts.wire import Wire
+from tenure.contracts.wire import Shown, Wire
 from tenure.ports.records import Role
+
+Name = Annotated[
+    str, Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$")
+]
+"""A name that a person can type and read: no control characters, no blanks around it."""
 
 
 class NewWorkspace(Wire):
     """A workspace to create."""
 
-    name: str = Field(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")
+    name: Name
 
 
 class WorkspaceOut(Wire):
@@ -23,10 +29,18 @@ class WorkspaceOut(Wire):
     role: Role
 
 
+class LocatedOut(Wire):
+    """A registered tree that holds a path."""
+
+    workspace_id: str
+    repository_id: str
+    root: Shown
+
+
 class NewMember(Wire):
     """A member to add: an existing principal by id, or a new one by name."""
 
-    name: str = Field(min_length=1, max_length=200)
+    name: Name
     role: Role
     principal_id: str | None = None
 

@@ -27,6 +27,11 @@ class Caller:
     name: str
     is_local: bool = False
 
+    @property
+    def reader(self) -> str | None:
+        """Whose private records the caller may read: their own, or everybody's (None) for the person at this machine."""
+        return None if self.is_local else self.principal_id
+
 
 LOCAL_CALLER = Caller(principal_id=str(uuid.UUID(int=0)), name="local", is_local=True)
 """The nil UUID belongs to no stored principal: no key can ever make a caller local."""

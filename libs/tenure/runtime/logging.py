@@ -6,6 +6,7 @@ from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
+
 from tenure.code.masking import mask_free_text
 
 _PLAIN = (int, float, bool, type(None))

@@ -11,8 +11,8 @@ from tenure.core.errors import NotAuthenticated, TenureError
 from tenure.ports.records import Role
 from tenure.runtime import web_problems
 from tenure.runtime.auth import Authentication, Caller
-from tenure.runtime.web_guards import BodyLimit, LoopbackOnly, Observe
 from tenure.runtime.metrics import Metrics
+from tenure.runtime.web_guards import BodyLimit, LoopbackOnly, Observe
 
 
 def create_app(

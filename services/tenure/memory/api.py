@@ -17,6 +17,7 @@ def _service(request: Request) -> MemoryService:
 
 
 Service = Annotated[MemoryService, Depends(_service)]
+MAX_POSITION = 2**63 - 1
 Limit = Annotated[int, Query(ge=1, le=1000)]
 router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["memory"])
 
@@ -40,22 +41,28 @@ async def add_events(
 
 @router.get("/events")
 async def events(
-    service: Service, workspace_id: ViewedWorkspace, after: Annotated[int, Query(ge=0)] = 0, limit: Limit = 100
+    service: Service,
+    workspace_id: ViewedWorkspace,
+    caller: CurrentCaller,
+    after: Annotated[int, Query(ge=0, le=MAX_POSITION)] = 0,
+    limit: Limit = 100,
 ) -> list[EventOut]:
     """Events behind a position, in order: page by the last position."""
-    return [_event(recorded) for recorded in await service.read(workspace_id, after, limit)]
+    return [_event(recorded) for recorded in await service.read(workspace_id, after, limit, caller.reader)]
 
 
 @router.get("/timeline")
 async def timeline(
     service: Service,
     workspace_id: ViewedWorkspace,
+    caller: CurrentCaller,
     type: Annotated[list[EventType] | None, Query()] = None,
     session_id: str | None = None,
     limit: Limit = 100,
 ) -> list[EventOut]:
     """The newest events, newest first."""
-    return [_event(recorded) for recorded in await service.timeline(workspace_id, limit, type or (), session_id)]
+    found = await service.timeline(workspace_id, limit, type or (), session_id, caller.reader)
+    return [_event(recorded) for recorded in found]
 
 
 @router.post("/sessions", status_code=201)
@@ -76,9 +83,11 @@ async def commit_session(
 
 
 @router.post("/sessions/{session_id}/resume")
-async def resume_session(service: Service, workspace_id: ViewedWorkspace, session_id: str) -> SessionOut:
-    """What the session is about, from the log."""
-    return _session(session_id, await service.resume_session(workspace_id, session_id))
+async def resume_session(
+    service: Service, workspace_id: ViewedWorkspace, caller: CurrentCaller, session_id: str
+) -> SessionOut:
+    """What the session is about, wherever it was left."""
+    return _session(session_id, await service.working_memory(workspace_id, session_id, caller.reader))
 
 
 def _event(recorded: RecordedEvent) -> EventOut:

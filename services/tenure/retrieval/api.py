@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
-from tenure.retrieval.impact import ImpactService
 
 from tenure.contracts.retrieval import (
     BundleOut,
@@ -18,10 +17,11 @@ from tenure.contracts.retrieval import (
     SearchOut,
 )
 from tenure.core.context import FusionMethod
+from tenure.retrieval.impact import ImpactService
 from tenure.retrieval.prompting import PromptService
 from tenure.retrieval.service import RetrievalService
 from tenure.runtime.metrics import Metrics
-from tenure.runtime.web import ViewedWorkspace
+from tenure.runtime.web import CurrentCaller, ViewedWorkspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,15 @@ async def search(edge: Edge, workspace_id: ViewedWorkspace, body: RetrieveReques
 
 
 @router.post("/prompt")
-async def prompt(edge: Edge, workspace_id: ViewedWorkspace, body: PromptRequest) -> PromptOut:
+async def prompt(edge: Edge, workspace_id: ViewedWorkspace, caller: CurrentCaller, body: PromptRequest) -> PromptOut:
     """The finished prompt: system part, fenced context, the request last."""
     built = await edge.prompts.build(
-        workspace_id, body.query, body.options(edge.default_fusion), body.history_tokens, body.tool_tokens
+        workspace_id,
+        body.query,
+        body.options(edge.default_fusion),
+        body.history_tokens,
+        body.tool_tokens,
+        caller.reader,
     )
     edge.metrics.retrieved(built.bundle)
     return PromptOut(

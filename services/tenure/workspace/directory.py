@@ -16,12 +16,12 @@ from tenure.contracts.workspaces import (
     WorkspaceOut,
 )
 from tenure.core.commands import Project
-from tenure.core.errors import RecordNotFound
+from tenure.core.errors import NotAllowed, RecordConflict, RecordNotFound
 from tenure.ports.clock import Clock
 from tenure.ports.records import Member, Role, Workspace
 from tenure.ports.repositories import Database
 from tenure.ports.task_queue import TaskQueue
-from tenure.runtime.auth import LOCAL_CALLER, Authentication, Caller, issue_key
+from tenure.runtime.auth import Authentication, Caller, issue_key
 from tenure.runtime.web import CurrentCaller, OwnedWorkspace, ViewedWorkspace
 
 
@@ -36,16 +36,15 @@ class DirectoryService:
         self._clock = clock
 
     async def create(self, caller: Caller, name: str) -> WorkspaceOut:
-        """A new workspace with the caller as its owner."""
+        """A new workspace with the caller as its owner; `RecordConflict` if the name is taken."""
         workspace = Workspace(str(uuid.uuid4()), name, self._clock.now())
-        await self._directory.add_workspace(workspace)
+        try:
+            await self._directory.add_workspace(workspace)
+        except RecordConflict as error:
+            raise RecordConflict(f"the workspace name {name!r} is taken; choose another one") from error
         if not caller.is_local:
             await self._directory.put_member(Member(workspace.id, caller.principal_id, caller.name, Role.OWNER))
         return WorkspaceOut(id=workspace.id, name=name, created_at=workspace.created_at, role=Role.OWNER)
-
-    async def create_local(self, name: str) -> WorkspaceOut:
-        """A new workspace of the person at this machine, for commands that work without a server."""
-        return await self.create(LOCAL_CALLER, name)
 
     async def visible(self, caller: Caller) -> list[WorkspaceOut]:
         """The workspaces of which the caller is a member, by name."""
@@ -66,25 +65,29 @@ class DirectoryService:
         """Members by name."""
         return await self._directory.members(workspace_id)
 
-    async def put_member(self, workspace_id: str, new: NewMember) -> Member:
-        """Add a member, or change its role."""
+    async def put_member(self, caller: Caller, workspace_id: str, new: NewMember) -> Member:
+        """Add a member, or change its role. A principal given by id must be a member of a workspace that the caller
+        sees: others are `RecordNotFound`, as if they did not exist.
+        """
         principal_id = new.principal_id or str(uuid.uuid4())
         if new.principal_id is None:
             await self._directory.add_principal(principal_id, new.name)
-        elif await self._directory.role(workspace_id, principal_id) is None:
-            raise RecordNotFound(f"no principal {principal_id!r} in this workspace; leave principal_id out to add one")
-        member = Member(workspace_id, principal_id, new.name, new.role)
-        await self._directory.put_member(member)
-        return member
+        elif not await self._is_known(caller, principal_id):
+            raise RecordNotFound(f"no principal {principal_id!r} that you know; leave principal_id out to add one")
+        await self._directory.put_member(Member(workspace_id, principal_id, new.name, new.role))
+        return next(m for m in await self._directory.members(workspace_id) if m.principal_id == principal_id)
 
     async def remove_member(self, workspace_id: str, principal_id: str) -> None:
         """Take a member's role away."""
         await self._require_member(workspace_id, principal_id)
         await self._directory.remove_member(workspace_id, principal_id)
 
-    async def issue(self, workspace_id: str, new: NewKey) -> IssuedKey:
-        """A key for a member of this workspace."""
+    async def issue(self, caller: Caller, workspace_id: str, new: NewKey) -> IssuedKey:
+        """A key for a member of this workspace. It opens every workspace of that member, so it is only for whoever
+        owns all of them, or is the member: others get `NotAllowed`.
+        """
         await self._require_member(workspace_id, new.principal_id)
+        await self._require_power_over(caller, new.principal_id)
         lifetime = timedelta(days=new.expires_in_days) if new.expires_in_days else None
         key, secret = await issue_key(self._directory, self._clock, new.principal_id, lifetime)
         return IssuedKey(id=key.id, key=secret, prefix=key.prefix, expires_at=key.expires_at)
@@ -96,15 +99,30 @@ class DirectoryService:
             KeyOut.model_validate(key) for member in members for key in await self._directory.keys(member.principal_id)
         ]
 
-    async def revoke(self, workspace_id: str, key_id: str) -> None:
-        """Revoke a key of a member."""
-        if key_id not in {key.id for key in await self.keys(workspace_id)}:
+    async def revoke(self, caller: Caller, workspace_id: str, key_id: str) -> None:
+        """Revoke a key of a member; as with `issue`, only by whoever owns all that it opens."""
+        key = next((key for key in await self.keys(workspace_id) if key.id == key_id), None)
+        if key is None:
             raise RecordNotFound(f"no key {key_id!r} in this workspace")
+        await self._require_power_over(caller, key.principal_id)
         await self._directory.revoke_key(key_id, self._clock.now())
 
     async def _require_member(self, workspace_id: str, principal_id: str) -> None:
         if await self._directory.role(workspace_id, principal_id) is None:
             raise RecordNotFound(f"no member {principal_id!r} in this workspace")
+
+    async def _require_power_over(self, caller: Caller, principal_id: str) -> None:
+        if caller.is_local or caller.principal_id == principal_id:
+            return
+        owned = {m.workspace_id for m in await self._authentication.visible(caller) if m.role is Role.OWNER}
+        if any(m.workspace_id not in owned for m in await self._directory.memberships(principal_id)):
+            raise NotAllowed(
+                "this member also belongs to a workspace that you don't own; its keys are for the member to manage"
+            )
+
+    async def _is_known(self, caller: Caller, principal_id: str) -> bool:
+        theirs = {member.workspace_id for member in await self._directory.memberships(principal_id)}
+        return any(member.workspace_id in theirs for member in await self._authentication.visible(caller))
 
 
 def _service(request: Request) -> DirectoryService:
@@ -141,9 +159,11 @@ async def members(service: Service, workspace_id: ViewedWorkspace) -> list[Membe
 
 
 @router.put("/{workspace_id}/members")
-async def put_member(service: Service, workspace_id: OwnedWorkspace, body: NewMember) -> MemberOut:
+async def put_member(
+    service: Service, workspace_id: OwnedWorkspace, caller: CurrentCaller, body: NewMember
+) -> MemberOut:
     """Add a member or change its role."""
-    return MemberOut.model_validate(await service.put_member(workspace_id, body))
+    return MemberOut.model_validate(await service.put_member(caller, workspace_id, body))
 
 
 @router.delete("/{workspace_id}/members/{principal_id}", status_code=204)
@@ -159,12 +179,12 @@ async def keys(service: Service, workspace_id: OwnedWorkspace) -> list[KeyOut]:
 
 
 @router.post("/{workspace_id}/keys", status_code=201)
-async def issue(service: Service, workspace_id: OwnedWorkspace, body: NewKey) -> IssuedKey:
+async def issue(service: Service, workspace_id: OwnedWorkspace, caller: CurrentCaller, body: NewKey) -> IssuedKey:
     """Issue a key; it is shown this once."""
-    return await service.issue(workspace_id, body)
+    return await service.issue(caller, workspace_id, body)
 
 
 @router.delete("/{workspace_id}/keys/{key_id}", status_code=204)
-async def revoke(service: Service, workspace_id: OwnedWorkspace, key_id: str) -> None:
+async def revoke(service: Service, workspace_id: OwnedWorkspace, caller: CurrentCaller, key_id: str) -> None:
     """Revoke a key."""
-    await service.revoke(workspace_id, key_id)
+    await service.revoke(caller, workspace_id, key_id)

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import errno
 import hashlib
+import ipaddress
 import json
 import os
 import signal
@@ -169,8 +170,9 @@ def _listen(settings: Settings) -> socket.socket:
 
 def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{reachable}]:{port}" if ":" in reachable else f"http://{reachable}:{port}"
+    if ipaddress.ip_address(host).is_unspecified:  # listens everywhere: clients of this machine take the loopback
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 async def _until_idle(

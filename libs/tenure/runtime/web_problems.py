@@ -1,0 +1,80 @@
+"""Errors as problem+json (RFC 9457), and back: the only place that knows status codes."""
+
+import json
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from tenure.core import errors
+
+PROBLEM_TYPE = "application/problem+json"
+RETRY_AFTER_SECONDS = "2"
+_STATUS: tuple[tuple[type[errors.TenureError], int, str], ...] = (
+    (errors.NotAuthenticated, 401, "not authenticated"),
+    (errors.NotAllowed, 403, "not allowed"),
+    (errors.RecordNotFound, 404, "not found"),
+    (errors.RecordConflict, 409, "conflict"),
+    (errors.StoreMismatch, 409, "stored data and configuration disagree"),
+    (errors.InvalidInput, 422, "invalid input"),
+    (errors.LeaseLost, 503, "another worker took over"),
+    (errors.StoreUnavailable, 503, "a store is not available"),
+)
+_TITLES = {title: kind for kind, _, title in _STATUS}
+
+
+def problem(status: int, title: str, detail: str, **more: Any) -> Response:
+    """A problem's response. ASCII only, so that any text that was refused can stand in it."""
+    headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else {}
+    if status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    return Response(json.dumps(body), status_code=status, media_type=PROBLEM_TYPE, headers=headers)
+
+
+def error_of(status: int, title: str, detail: str) -> errors.TenureError:
+    """The error that a problem was made of; what is unknown is told by its status."""
+    if title in _TITLES:
+        return _TITLES[title](detail)
+    kind = next((kind for kind, known, _ in _STATUS if known == status), errors.InvalidInput)
+    return (errors.StoreUnavailable if status >= 500 else kind)(detail)
+
+
+async def on_tenure_error(_: Request, error: Exception) -> Response:
+    """An error of ours, by its class."""
+    for kind, status, title in _STATUS:
+        if isinstance(error, kind):
+            return problem(status, title, str(error))
+    return problem(500, "error", str(error))
+
+
+async def on_validation_error(_: Request, error: Exception) -> Response:
+    """Input that does not fit its model: where and why, never the value."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    found = [
+        {"at": ".".join(str(part) for part in entry["loc"]), "message": _reason(entry)} for entry in error.errors()
+    ]
+    detail = "; ".join(f"{item['at']}: {item['message']}" for item in found)
+    return problem(422, "invalid input", detail, errors=found)
+
+
+async def on_http_error(_: Request, error: Exception) -> Response:
+    """What the framework refuses: no such route or method, an unreadable body."""
+    if not isinstance(error, HTTPException):
+        raise error
+    response = problem(error.status_code, "error", str(error.detail))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def on_unexpected(_: Request, error: Exception) -> Response:  # noqa: ARG001  its text is for the log alone
+    """A bug. The framework logs it; the caller learns no more than that it happened."""
+    return problem(500, "internal error", "the server met an unexpected error; its log says more")
+
+
+def _reason(entry: Any) -> str:
+    cause = entry.get("ctx", {}).get("error") if entry["type"] == "json_invalid" else None
+    return f"{entry['msg']}: {cause}" if cause else str(entry["msg"])
