@@ -4,7 +4,7 @@ Ages count commits, not days: a quiet year takes nothing away from what was lear
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -45,11 +45,7 @@ class ChangeHistory:
             for file in files:
                 self._commits[file].append(commit)
         self._recent = self._recency()
-        self._own = [sum(self._shares[commit] for commit in commits) for commits in self._commits]
-        self._degree = [
-            sum(self._shares[commit] * (len(self._files[commit]) - 1) for commit in commits)
-            for commits in self._commits
-        ]
+        self._paths = _Paths(self._files, self._shares, len(names))
 
     def __contains__(self, name: object) -> bool:
         return name in self._number
@@ -72,12 +68,7 @@ class ChangeHistory:
         given = self._given(seeds)
         if not given:
             return {}
-        start = [0.0] * len(self._names)
-        for seed in given:
-            start[seed] = 1.0 / len(given)
-        mass = start
-        for _ in range(WALK_STEPS):
-            mass = self._step(mass, start)
+        mass = self._paths.walk(given)
         return {self._names[file]: share for file, share in enumerate(mass) if share > 0 and file not in given}
 
     def recent(self) -> dict[str, float]:
@@ -106,17 +97,50 @@ class ChangeHistory:
         weights = [1.0 / (1.0 + age / RECENT_HALF_AGE) for age in self._ages]
         return [sum(weights[commit] for commit in commits) for commits in self._commits]
 
+
+class _Paths:
+    """Common changes as paths between files. Commits of the same files are one path; those of one file are none."""
+
+    def __init__(self, commits: Sequence[Sequence[int]], shares: Sequence[float], files: int) -> None:
+        joined: dict[tuple[int, ...], float] = {}
+        for members, share in zip(commits, shares, strict=True):
+            if len(members) > 1:
+                key = tuple(sorted(members))
+                joined[key] = joined.get(key, 0.0) + share
+        self._members = list(joined)
+        self._shares = list(joined.values())
+        self._through: list[list[int]] = [[] for _ in range(files)]
+        for path, members in enumerate(self._members):
+            for file in members:
+                self._through[file].append(path)
+        self._own = [sum([self._shares[path] for path in paths]) for paths in self._through]
+        self._degree = [
+            sum([self._shares[path] * (len(self._members[path]) - 1) for path in paths]) for paths in self._through
+        ]
+
+    def walk(self, seeds: Collection[int]) -> list[float]:
+        """Where a walk that starts at the seeds, each as often, is after `WALK_STEPS` steps, by file."""
+        start = [0.0] * len(self._through)
+        for seed in seeds:
+            start[seed] = 1.0 / len(seeds)
+        mass = start
+        for _ in range(WALK_STEPS):
+            mass = self._step(mass, start)
+        return mass
+
     def _step(self, mass: Sequence[float], start: Sequence[float]) -> list[float]:
         """One step for all files. A commit hands what flows into it to all its files, so a step costs the size of the
         history and not of all pairs; what a file would hand to itself is taken off again.
         """
         flow = [held / degree if degree else 0.0 for held, degree in zip(mass, self._degree, strict=True)]
         pools = [
-            share * sum([flow[file] for file in files]) for share, files in zip(self._shares, self._files, strict=True)
+            share * sum([flow[file] for file in members])
+            for share, members in zip(self._shares, self._members, strict=True)
         ]
         return [
-            WALK_RESTART * begun + (1.0 - WALK_RESTART) * max(0.0, sum([pools[c] for c in commits]) - own * out)
-            for begun, commits, own, out in zip(start, self._commits, self._own, flow, strict=True)
+            WALK_RESTART * begun
+            + (max(0.0, sum([pools[path] for path in paths]) - own * out) * (1.0 - WALK_RESTART) if paths else 0.0)
+            for begun, paths, own, out in zip(start, self._through, self._own, flow, strict=True)
         ]
 
 

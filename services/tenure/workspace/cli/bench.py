@@ -10,6 +10,7 @@ from rich.progress import Progress
 
 from tenure.runtime.bootstrap import git_repository
 from tenure.workspace.bench.impact import bench_impact
+from tenure.workspace.bench.index import bench_index
 from tenure.workspace.bench.report import BenchReport
 from tenure.workspace.cli.context import exits, session_of
 
@@ -31,6 +32,27 @@ def impact(context: typer.Context, file: Records, repos: Clones, json_: Json = F
             )
         )
     show(context, report, is_json=json_)
+
+
+@app.command("index")
+@exits
+def index(
+    context: typer.Context,
+    path: Annotated[Path, typer.Argument(help="A tree; it is copied and never written to.")],
+    dense: Annotated[bool, typer.Option(help="Measure the dense vectors as well.")] = True,
+    dense_seconds: Annotated[float | None, typer.Option(min=1, help="Sample them for so long only.")] = None,
+    json_: Json = False,
+) -> None:
+    """How long until a tree is searchable, and until an edit is, against reading and hashing the same files."""
+    session = session_of(context)
+    work = bench_index(
+        session.profile,
+        path,
+        dense=dense,
+        dense_seconds=dense_seconds,
+        notice=lambda what: typer.echo(f"measuring: {what}", err=True),
+    )
+    show(context, asyncio.run(work), is_json=json_)
 
 
 def show(context: typer.Context, report: BenchReport, *, is_json: bool) -> None:

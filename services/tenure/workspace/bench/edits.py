@@ -1,0 +1,93 @@
+"""Edits of a work tree, and how long until search sees them."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tenure.code.languages.registry import PYTHON
+from tenure.core.commands import JobState
+from tenure.core.context import IncludeTests, RetrieveOptions
+from tenure.core.errors import StoreUnavailable
+from tenure.core.memory import FileRole
+from tenure.ports.records import FileState, Job, Repository
+from tenure.workspace.facade import Tenure
+
+POLL_SECONDS = 0.005
+GIVE_UP_SECONDS = 600.0
+"""After which something that should have become visible is a fault and no figure."""
+_ENDED = frozenset({JobState.DONE, JobState.DONE_WITH_ERRORS})
+_BROKEN = frozenset({JobState.FAILED, JobState.PARKED})
+
+
+def choose(states: Sequence[FileState], number: int) -> list[FileState]:
+    """`number` files to edit, spread evenly over the tree: Python sources where there are enough, else any code or text.
+
+    Empty if the tree has fewer files that can take another line.
+    """
+    source = [s for s in states if s.language == PYTHON and s.role is FileRole.CODE and s.path.endswith(".py")]
+    text = [state for state in states if state.role in {FileRole.CODE, FileRole.DOCUMENT}]
+    files = source if len(source) >= number else text
+    return [files[place * len(files) // number] for place in range(number)] if len(files) >= number else []
+
+
+def edit(root: str, state: FileState, word: str) -> None:
+    """Append a definition of a new name to a Python file, or a line with it to any other."""
+    line = f"\n\ndef {word}():\n    return 1\n" if state.language == PYTHON else f"\n{word}\n"
+    with (Path(root) / state.path).open("ab") as file:
+        file.write(line.encode())
+
+
+async def visible_after_ms(tenure: Tenure, repository: Repository, files: Sequence[FileState], word: str) -> float:
+    """Edit the files, ask for a sync, and return the milliseconds until search finds the last new name in its file.
+
+    Each file gets a name of its own, `word` with its place. Raises `StoreUnavailable` if the sync fails, or if any of
+    the names is not found in its file.
+    """
+    names = [f"{word}_{place}" for place in range(len(files))]
+    for state, name in zip(files, names, strict=True):
+        edit(repository.root, state, name)
+    started = time.perf_counter()
+    job = await tenure.ingestion.request_index(repository.workspace_id, repository.id)
+    await ended(tenure, job)
+    await until_found(tenure, repository, files[-1].path, names[-1])
+    taken = (time.perf_counter() - started) * 1e3
+    for state, name in zip(files, names, strict=True):
+        await until_found(tenure, repository, state.path, name)
+    return taken
+
+
+async def until_found(tenure: Tenure, repository: Repository, path: str, name: str) -> None:
+    """Wait until a search for the name has an item of that file."""
+    options = RetrieveOptions(limit=5, include_tests=IncludeTests.YES, repository_ids=(repository.id,))
+    async with _deadline(f"{name} in {path} to be found"):
+        while True:
+            bundle = await tenure.retrieval.retrieve(repository.workspace_id, name, options, whole=False)
+            if any(item.path == path for item in bundle.items):
+                return
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def ended(tenure: Tenure, job: Job) -> Job:
+    """The job when it has ended well and its projections are done."""
+    async with _deadline(f"the {job.kind} job to end"):
+        while True:
+            async with tenure.infrastructure.database.reading(job.workspace_id) as work:
+                job = await work.jobs.get(job.id)
+                waiting = await work.outbox.count()
+            if job.state in _BROKEN:
+                raise StoreUnavailable(f"the {job.kind} job {job.state}: {job.error}")
+            if job.state in _ENDED and not waiting:
+                return job
+            await asyncio.sleep(POLL_SECONDS)
+
+
+@asynccontextmanager
+async def _deadline(what: str) -> AsyncIterator[None]:
+    """Turns a wait that does not end into an error that says what was waited for."""
+    try:
+        async with asyncio.timeout(GIVE_UP_SECONDS):
+            yield
+    except TimeoutError as late:
+        raise StoreUnavailable(f"waited {GIVE_UP_SECONDS:.0f} s for {what}; see the log") from late
