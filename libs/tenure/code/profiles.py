@@ -8,7 +8,7 @@ from heapq import nlargest
 
 from tenure.code.history import Commit, present_paths
 from tenure.code.identifiers import term_counts
-from tenure.core.sparse import Sparse, pack, term_index
+from tenure.core.sparse import Sparse, pack
 
 DECAY_PER_COMMIT = 0.9995
 """What a commit's words weigh per later commit: half after 1,386 commits."""
@@ -41,7 +41,7 @@ def profiles(commits: Sequence[Commit], present: AbstractSet[str]) -> tuple[dict
 
 
 def _counts(message: str) -> Sequence[tuple[int, int]]:
-    return [(term_index(term), count) for term, count in term_counts(message).items()]
+    return list(term_counts(message).items())
 
 
 def _packed(profile: dict[int, float]) -> bytes:

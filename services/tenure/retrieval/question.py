@@ -10,7 +10,7 @@ from tenure.code.masking import mask_free_text
 from tenure.code.roles import is_test_path
 from tenure.core.context import MAX_QUERY_CHARS, IncludeTests, RetrieveOptions
 from tenure.core.errors import InvalidInput
-from tenure.core.sparse import Sparse, term_index
+from tenure.core.sparse import Sparse
 from tenure.retrieval.segments import Segments, segments, term_mass
 
 MAX_QUERY_TERMS = 64
@@ -65,7 +65,7 @@ def understand(query: str, options: RetrieveOptions) -> Question:
         raise InvalidInput("the query is empty; say what you are looking for")
     parts = segments(text)
     full = {index: math.log1p(mass) for index, mass in term_mass(parts).items()}
-    title = {term_index(term): math.log1p(count) for term, count in term_counts(parts.title).items()}
+    title = {index: math.log1p(count) for index, count in term_counts(parts.title).items()}
     named = mentions(text)
     return Question(text, parts, full, title or full, named, _wants_tests(parts.title, options))
 
@@ -85,7 +85,7 @@ def matched_share(weights: Mapping[int, float], present: set[int], idf: Idf) -> 
 
 def term_indices(text: str) -> set[int]:
     """The terms of a text, by index."""
-    return set(map(term_index, term_counts(text)))
+    return set(term_counts(text))
 
 
 def _wants_tests(title: str, options: RetrieveOptions) -> bool:

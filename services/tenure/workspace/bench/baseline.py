@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping
 
 from tenure.code.identifiers import term_counts
-from tenure.core.sparse import term_index
 
 K1, B = 1.2, 0.75
 
@@ -22,12 +21,12 @@ class FileBm25:
 
     def add(self, path: str, content_hash: str, text: str) -> None:
         """Count a file."""
-        counts = {term_index(term): count for term, count in term_counts(f"{path}\n{text}").items()}
+        counts = term_counts(f"{path}\n{text}")
         self._counts[path] = (content_hash, counts, sum(counts.values()))
 
     def rank(self, query: str) -> list[str]:
         """Paths by score, ties by path."""
-        wanted = {term_index(term): count for term, count in term_counts(query).items()}
+        wanted = term_counts(query)
         total = len(self._counts)
         average = sum(length for _, _, length in self._counts.values()) / max(total, 1)
         frequency = {term: sum(term in counts for _, counts, _ in self._counts.values()) for term in wanted}

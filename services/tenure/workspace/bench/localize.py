@@ -18,6 +18,7 @@ from tenure.core.errors import InvalidInput
 from tenure.core.memory import FileRole, NodeType
 from tenure.ports.records import Repository
 from tenure.retrieval.tuning import Tuning
+from tenure.runtime.auth import LOCAL_CALLER
 from tenure.runtime.settings import load_settings
 from tenure.workspace.bench.baseline import FileBm25
 from tenure.workspace.bench.inputs import clone_of, read_rows
@@ -223,7 +224,7 @@ async def _indexer(clone: Path, dense: bool) -> AsyncIterator[_Indexer]:
             "retrieval.source_deadline_ms": DEADLINE_MS,
         }
         async with open_tenure(load_settings("test", flags), works=False) as tenure:
-            workspace = await tenure.directory.create_local("bench")
+            workspace = await tenure.directory.create(LOCAL_CALLER, "bench")
             yield _Indexer(tenure, workspace.id, clone, dense)
 
 
