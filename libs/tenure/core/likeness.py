@@ -89,7 +89,11 @@ class ContentIndex:
         """Take out a file; one that is not there is passed over."""
         vector = self._vectors.pop(path, None)
         if vector is not None:
-            self._frequencies.subtract(unpack(vector).indices)
+            indices = unpack(vector).indices
+            self._frequencies.subtract(indices)
+            for index in indices:
+                if not self._frequencies[index]:
+                    del self._frequencies[index]
             self._lengths.clear()
 
     def likeness(self, seeds: Iterable[str], candidates: Iterable[str]) -> dict[str, float]:
