@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457), and back: the only place that knows status codes."""
+"""Errors as problem+json (RFC 9457)."""
 
 import json
 from typing import Any
@@ -8,21 +8,11 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from tenure.core import errors
+from tenure.core.errors import TenureError
+from tenure.runtime.http_errors import status_of
 
 PROBLEM_TYPE = "application/problem+json"
 RETRY_AFTER_SECONDS = "2"
-_STATUS: tuple[tuple[type[errors.TenureError], int, str], ...] = (
-    (errors.NotAuthenticated, 401, "not authenticated"),
-    (errors.NotAllowed, 403, "not allowed"),
-    (errors.RecordNotFound, 404, "not found"),
-    (errors.RecordConflict, 409, "conflict"),
-    (errors.StoreMismatch, 409, "stored data and configuration disagree"),
-    (errors.InvalidInput, 422, "invalid input"),
-    (errors.LeaseLost, 503, "another worker took over"),
-    (errors.StoreUnavailable, 503, "a store is not available"),
-)
-_TITLES = {title: kind for kind, _, title in _STATUS}
 
 
 def problem(status: int, title: str, detail: str, **more: Any) -> Response:
@@ -34,20 +24,12 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Response:
     return Response(json.dumps(body), status_code=status, media_type=PROBLEM_TYPE, headers=headers)
 
 
-def error_of(status: int, title: str, detail: str) -> errors.TenureError:
-    """The error that a problem was made of; what is unknown is told by its status."""
-    if title in _TITLES:
-        return _TITLES[title](detail)
-    kind = next((kind for kind, known, _ in _STATUS if known == status), errors.InvalidInput)
-    return (errors.StoreUnavailable if status >= 500 else kind)(detail)
-
-
 async def on_tenure_error(_: Request, error: Exception) -> Response:
     """An error of ours, by its class."""
-    for kind, status, title in _STATUS:
-        if isinstance(error, kind):
-            return problem(status, title, str(error))
-    return problem(500, "error", str(error))
+    if not isinstance(error, TenureError):
+        raise error
+    status, title = status_of(error)
+    return problem(status, title, str(error))
 
 
 async def on_validation_error(_: Request, error: Exception) -> Response:

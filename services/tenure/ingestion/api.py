@@ -83,13 +83,13 @@ async def jobs(
 @router.get("/verify")
 async def verify(service: Service, workspace_id: ViewedWorkspace) -> list[FindingsOut]:
     """Compare truth and projections both ways."""
-    return [_findings(found) for found in await service.verify(workspace_id)]
+    return [findings_out(found) for found in await service.verify(workspace_id)]
 
 
 @router.post("/repair")
 async def repair(service: Service, workspace_id: OwnedWorkspace) -> list[FindingsOut]:
     """Mend what verify finds; answers what was found before."""
-    return [_findings(found) for found in await service.repair(workspace_id)]
+    return [findings_out(found) for found in await service.repair(workspace_id)]
 
 
 @router.post("/rebuild")
@@ -112,7 +112,8 @@ def _status(status: IndexStatus) -> IndexStatusOut:
     )
 
 
-def _findings(found: Findings) -> FindingsOut:
+def findings_out(found: Findings) -> FindingsOut:
+    """Findings on the wire."""
     return FindingsOut(
         repository_id=found.repository_id,
         is_clean=found.is_clean,

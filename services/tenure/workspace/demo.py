@@ -18,7 +18,7 @@ from rich.console import Console
 from tenure.core.errors import StoreUnavailable, TenureError
 from tenure.runtime.settings import load_settings, shipped_folder
 from tenure.workspace import local_server
-from tenure.workspace.cli.context import ServerClient
+from tenure.workspace.cli.client import ServerClient
 
 SDIST = "flask==3.1.2"
 PROFILE = "embedded"

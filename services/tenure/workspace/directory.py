@@ -21,7 +21,7 @@ from tenure.ports.clock import Clock
 from tenure.ports.records import Member, Role, Workspace
 from tenure.ports.repositories import Database
 from tenure.ports.task_queue import TaskQueue
-from tenure.runtime.auth import Authentication, Caller, issue_key
+from tenure.runtime.auth import LOCAL_CALLER, Authentication, Caller, issue_key
 from tenure.runtime.web import CurrentCaller, OwnedWorkspace, ViewedWorkspace
 
 
@@ -45,6 +45,10 @@ class DirectoryService:
         if not caller.is_local:
             await self._directory.put_member(Member(workspace.id, caller.principal_id, caller.name, Role.OWNER))
         return WorkspaceOut(id=workspace.id, name=name, created_at=workspace.created_at, role=Role.OWNER)
+
+    async def create_local(self, name: str) -> WorkspaceOut:
+        """A new workspace of the person at this machine."""
+        return await self.create(LOCAL_CALLER, name)
 
     async def visible(self, caller: Caller) -> list[WorkspaceOut]:
         """The workspaces of which the caller is a member, by name."""

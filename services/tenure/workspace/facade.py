@@ -1,7 +1,6 @@
 """All services over one infrastructure, in one process: what the local server, the benches and offline commands use."""
 
 import asyncio
-import shutil
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -10,7 +9,6 @@ from dataclasses import dataclass
 import structlog
 
 from tenure.core.commands import Command, Project, RunJob
-from tenure.core.errors import TenureError
 from tenure.ingestion.indexing import Indexing
 from tenure.ingestion.registration import Registration
 from tenure.ingestion.service import IngestionService
@@ -80,46 +78,6 @@ async def open_tenure(settings: Settings, works: bool = True, tuning: Tuning | N
             await tenure.ingestion.resume()
             stack.push_async_callback(_ended, asyncio.create_task(_take_up(tenure.ingestion)))
         yield tenure
-
-
-async def reembed_home(settings: Settings) -> dict[str, int]:
-    """Drop the vectors of other models and make the vector store anew in the configured dimension.
-
-    The texts stay; what has no vector now is embedded when the server runs. Returns how many chunks that are. Until
-    the new store is open the old one stands aside, and comes back if that fails.
-    """
-    aside = settings.vectors_path.with_name("vectors.replaced")
-    await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
-    if settings.vectors_path.exists():
-        settings.vectors_path.rename(aside)
-    async with AsyncExitStack() as stack:
-        try:
-            infrastructure = await open_infrastructure(settings, stack, checks_stamps=False)
-        except TenureError:
-            await asyncio.to_thread(shutil.rmtree, settings.vectors_path, ignore_errors=True)
-            if aside.exists():
-                aside.rename(settings.vectors_path)
-            raise
-        tenure = assemble(infrastructure, Tuning())
-        workspaces = await infrastructure.database.directory.workspaces()
-        due = sum([await _reembed_workspace(tenure, workspace.id) for workspace in workspaces])
-    await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
-    return {"chunks": due}
-
-
-async def _reembed_workspace(tenure: Tenure, workspace_id: str) -> int:
-    database, embedder = tenure.infrastructure.database, tenure.infrastructure.embedder
-    async with database.writing(workspace_id) as work:
-        for model, dimension in await work.chunks.embedding_stamps():
-            if (model, dimension) != (embedder.name, embedder.dimension):
-                await work.chunks.drop_embeddings(model, dimension)
-    await tenure.ingestion.rebuild(workspace_id)
-    due = 0
-    for repository in await tenure.ingestion.repositories(workspace_id):
-        await tenure.ingestion.request_embed(workspace_id, repository.id)
-        counts = (await tenure.ingestion.status(workspace_id, repository.id)).counts
-        due += counts.chunks - counts.chunks_embedded
-    return due
 
 
 def assemble(infrastructure: Infrastructure, tuning: Tuning) -> Tenure:

@@ -5,79 +5,86 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
+from tenure.core.context import (
+    DEFAULT_LIMIT,
+    DEFAULT_MAX_TOKENS,
+    MAX_LIMIT,
+    MAX_MAX_TOKENS,
+    MIN_LIMIT,
+    IncludeTests,
+)
 from tenure.core.errors import InvalidInput
 from tenure.workspace.cli.context import Session, exits, session_of
 
+PANEL = "Ask"
+IMPACT_LIMIT = 10
 Query = Annotated[str, typer.Argument(help="The question; - reads it from standard input.")]
-Limit = Annotated[int, typer.Option(min=1, max=200, help="How many items.")]
-MaxTokens = Annotated[int, typer.Option(min=0, help="Tokens for context.")]
-Files = Annotated[list[str] | None, typer.Option("--file", help="Only these files (repeatable).")]
-Folders = Annotated[list[str] | None, typer.Option("--dir", help="Only below these folders (repeatable).")]
-Tests = Annotated[str, typer.Option(help="auto, yes or no: whether tests may be answers.")]
+Limit = Annotated[int, typer.Option(min=MIN_LIMIT, max=MAX_LIMIT, help="How many items.")]
+MaxTokens = Annotated[int, typer.Option(min=0, max=MAX_MAX_TOKENS, help="Tokens for context.")]
+Files = Annotated[list[str] | None, typer.Option("--file", help="Only these files, by path in the repository.")]
+Folders = Annotated[list[str] | None, typer.Option("--dir", help="Only below these folders.")]
+Tests = Annotated[
+    IncludeTests, typer.Option(help="Whether tests may be answers; auto: if the question is about tests.")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("retrieve")(retrieve)
-    app.command("search")(search)
-    app.command("prompt")(prompt)
-    app.command("impact")(impact)
+    for command in (retrieve, search, prompt, impact):
+        app.command(rich_help_panel=PANEL)(command)
 
 
 @exits
 def retrieve(
     context: typer.Context,
     query: Query,
-    limit: Limit = 20,
-    max_tokens: MaxTokens = 8000,
+    limit: Limit = DEFAULT_LIMIT,
+    max_tokens: MaxTokens = DEFAULT_MAX_TOKENS,
     file: Files = None,
     folder: Folders = None,
-    tests: Tests = "auto",
+    tests: Tests = IncludeTests.AUTO,
     explain: Annotated[bool, typer.Option(help="Show the parts of each score.")] = False,
+    text: Annotated[bool, typer.Option(help="Show the text of each item.")] = False,
 ) -> None:
     """What a model should see for this task: items with reasons, inside a token budget."""
     session = session_of(context)
-    body = {
-        "query": _read(query),
-        "limit": limit,
-        "max_tokens": max_tokens,
-        "file_scope": file or [],
-        "directory_scope": folder or [],
-        "include_tests": tests,
-        "explain": explain,
-    }
+    body = _scoped(query, limit, file, folder, tests) | {"max_tokens": max_tokens, "explain": explain}
     bundle = _post(session, "context", body)
-    session.show(bundle, lambda: _print_bundle(session, bundle, explain))
+    session.show(bundle, lambda: _print_bundle(session, bundle, with_parts=explain, with_text=text))
 
 
 @exits
-def search(context: typer.Context, query: Query, limit: Limit = 20, tests: Tests = "auto") -> None:
+def search(
+    context: typer.Context,
+    query: Query,
+    limit: Limit = DEFAULT_LIMIT,
+    file: Files = None,
+    folder: Folders = None,
+    tests: Tests = IncludeTests.AUTO,
+) -> None:
     """Where something is: hits without their text."""
     session = session_of(context)
-    found = _post(session, "search", {"query": _read(query), "limit": limit, "include_tests": tests})
+    found = _post(session, "search", _scoped(query, limit, file, folder, tests))
 
     def text() -> None:
-        table = Table("relevance", "where", "what", "why")
-        for hit in found["hits"]:
-            table.add_row(f"{hit['relevance']:.2f}", _where(hit), hit["title"], ", ".join(hit["why"]))
-        session.console.print(table)
+        rows = [(f"{hit['relevance']:.2f}", _where(hit), hit["title"], ", ".join(hit["why"])) for hit in found["hits"]]
+        session.table(("relevance", "where", "what", "why"), rows, "nothing found")
         _print_notes(session, found)
 
     session.show(found, text)
 
 
 @exits
-def prompt(context: typer.Context, query: Query, max_tokens: MaxTokens = 8000) -> None:
+def prompt(context: typer.Context, query: Query, max_tokens: MaxTokens = DEFAULT_MAX_TOKENS) -> None:
     """The finished prompt for this task."""
     session = session_of(context)
     rendered = _post(session, "prompt", {"query": _read(query), "max_tokens": max_tokens})
 
     def text() -> None:
         for message in rendered["messages"]:
-            session.console.print(f"[{message['role']}]", style="bold", markup=False)
-            session.console.print(message["content"], markup=False)
+            session.line(f"[{message['role']}]", "bold")
+            session.line(message["content"])
 
     session.show(rendered, text)
 
@@ -86,34 +93,44 @@ def prompt(context: typer.Context, query: Query, max_tokens: MaxTokens = 8000) -
 def impact(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(help="Files of one repository.")],
-    limit: Limit = 10,
+    limit: Limit = IMPACT_LIMIT,
 ) -> None:
     """What else changes with these files: co-change, imports, calls."""
     session = session_of(context)
     client = session.client()
-    absolute = [path.absolute() for path in paths]
-    located = client.locate(absolute[0])
+    real = [path.resolve() for path in paths]
+    located = client.locate(real[0])
     if located is None:
-        raise InvalidInput(f"{absolute[0]} belongs to no indexed repository; run `tenure index` first")
+        raise InvalidInput(f"{real[0]} belongs to no indexed repository; run `tenure index` in its folder first")
     workspace_id, repository_id = located
     roots = {r["id"]: Path(r["root"]) for r in client.call("GET", f"/v1/workspaces/{workspace_id}/repositories")}
     root = roots[repository_id]
-    outside = [path for path in absolute if not path.is_relative_to(root)]
+    outside = [path for path in real if not path.is_relative_to(root)]
     if outside:
         raise InvalidInput(f"{outside[0]} lies outside {root}; give files of one repository")
-    relative = [path.relative_to(root).as_posix() for path in absolute]
+    relative = [path.relative_to(root).as_posix() for path in real]
     body = {"repository_id": repository_id, "paths": relative, "limit": limit}
     found = client.call("POST", f"/v1/workspaces/{workspace_id}/impact", body)
 
     def text() -> None:
-        table = Table("score", "file", "why")
-        for item in found["items"]:
-            table.add_row(f"{item['score']:.2f}", item["path"], ", ".join(item["why"]))
-        session.console.print(table)
+        rows = [(f"{item['score']:.2f}", item["path"], ", ".join(item["why"])) for item in found["items"]]
+        session.table(("score", "file", "why"), rows, "nothing is known to change with this")
         for hint in found["hints"]:
-            session.console.print(hint, markup=False, style="dim")
+            session.line(hint, "dim")
 
     session.show(found, text)
+
+
+def _scoped(
+    query: str, limit: int, files: list[str] | None, folders: list[str] | None, tests: IncludeTests
+) -> dict[str, Any]:
+    return {
+        "query": _read(query),
+        "limit": limit,
+        "file_scope": files or [],
+        "directory_scope": folders or [],
+        "include_tests": tests.value,
+    }
 
 
 def _post(session: Session, endpoint: str, body: dict[str, Any]) -> Any:
@@ -123,7 +140,9 @@ def _post(session: Session, endpoint: str, body: dict[str, Any]) -> Any:
 
 
 def _read(query: str) -> str:
-    return sys.stdin.read() if query == "-" else query
+    """The question as text; bytes that are no UTF-8 are replaced."""
+    given = sys.stdin.buffer.read() if query == "-" else query.encode("utf-8", "surrogateescape")
+    return given.decode("utf-8", "replace")
 
 
 def _where(item: Any) -> str:
@@ -133,27 +152,24 @@ def _where(item: Any) -> str:
     return f"{item['path']}:{line}" if line else str(item["path"])
 
 
-def _print_bundle(session: Session, bundle: Any, explain: bool) -> None:
-    console = session.console
+def _print_bundle(session: Session, bundle: Any, *, with_parts: bool, with_text: bool) -> None:
     budget = bundle["budget"]
-    console.print(
-        f"{bundle['result']}: {len(bundle['items'])} items, {budget['used']} of {budget['max_tokens']} tokens"
-    )
+    session.line(f"{bundle['result']}: {len(bundle['items'])} items, {budget['used']} of {budget['max_tokens']} tokens")
     for number, item in enumerate(bundle["items"], 1):
         mark = " (changed on disk since)" if item["is_stale"] else ""
-        console.print(f"\n{number}. {_where(item)}  {item['title']}{mark}", style="bold", markup=False)
-        why = ", ".join(item["why"])
-        console.print(f"   relevance {item['relevance']:.2f}, score {item['score']:.3f}: {why}", markup=False)
+        session.line(f"\n{number}. {_where(item)}  {item['title']}{mark}", "bold")
+        session.line(f"   relevance {item['relevance']:.2f}, score {item['score']:.3f}: {', '.join(item['why'])}")
         if item["warning"]:
-            console.print(f"   warning: {item['warning']}", markup=False, style="yellow")
-        if explain:
-            parts = ", ".join(f"{name} {value:.3f}" for name, value in item["parts"].items())
-            console.print(f"   {parts}", markup=False, style="dim")
+            session.line(f"   warning: {item['warning']}", "yellow")
+        if with_parts:
+            session.line("   " + ", ".join(f"{name} {value:.3f}" for name, value in item["parts"].items()), "dim")
+        if with_text:
+            session.line("\n".join(f"   | {line}" for line in item["text"].splitlines()))
     _print_notes(session, bundle)
 
 
 def _print_notes(session: Session, answer: Any) -> None:
     for name, reason in answer["failed_sources"].items():
-        session.console.print(f"partial: {name} did not answer: {reason}", markup=False, style="yellow")
+        session.line(f"partial: {name} did not answer: {reason}", "yellow")
     for hint in answer["hints"]:
-        session.console.print(hint, markup=False, style="dim")
+        session.line(hint, "dim")

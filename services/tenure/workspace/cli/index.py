@@ -1,4 +1,4 @@
-"""Commands about the index: index, status, watch, jobs."""
+"""Commands about the index: index, status, jobs, watch, remove."""
 
 import asyncio
 import time
@@ -6,32 +6,33 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-import watchfiles
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from tenure.workspace.cli.context import EXIT_PROBLEM, ServerClient, Session, exits, session_of
+from tenure.core.errors import InvalidInput, RecordConflict, StoreUnavailable
+from tenure.workspace.cli.client import ServerClient
+from tenure.workspace.cli.context import EXIT_PROBLEM, Session, exits, session_of
+from tenure.workspace.cli.watching import changes
 
+PANEL = "Index"
 DEFAULT_WORKSPACE = "default"
 POLL_SECONDS = 0.2
-WATCH_DEBOUNCE_MS = 200
-"""Changes that come within this time are one sync: a checkout writes many files."""
-_ENDED = {"done", "done_with_errors", "failed", "parked"}
-_BROKEN = {"failed", "parked"}
+STALL_SECONDS = 120.0
+"""An index whose figures don't move for so long, without a job, is not going to become ready by waiting."""
+_ENDED = frozenset({"done", "done_with_errors", "failed", "parked"})
+_BROKEN = frozenset({"failed", "parked"})
+Tree = Annotated[Path, typer.Argument(help="A folder inside the tree.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("index")(index)
-    app.command("status")(status)
-    app.command("watch")(watch)
-    app.command("jobs")(jobs)
+    for command in (index, status, watch, jobs, remove):
+        app.command(rich_help_panel=PANEL)(command)
 
 
 @exits
 def index(
     context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A folder inside the tree to index.")] = Path(),
+    path: Tree = Path(),
     full: Annotated[bool, typer.Option(help="Parse every file again.")] = False,
     wait: Annotated[bool, typer.Option(help="Wait until structure, text and history are searchable.")] = True,
     dense: Annotated[bool, typer.Option(help="Wait for the dense vectors as well.")] = False,
@@ -40,13 +41,16 @@ def index(
     """Index the repository that holds a folder, or bring its index up to date."""
     session = session_of(context)
     client = session.client()
-    workspace_id = _workspace_for(client, session, path.absolute())
-    body = {"path": str(path.absolute()), "tree": tree}
-    repository = client.call("POST", f"/v1/workspaces/{workspace_id}/repositories", body)
-    base = f"/v1/workspaces/{workspace_id}/repositories/{repository['id']}"
+    repository, base = _registered(client, session, path, tree)
     client.call("POST", f"{base}/index", {"full": full})
     state = _follow(client, session, base, dense) if wait else client.call("GET", f"{base}/status")
-    session.show(state, lambda: _print_status(session, state))
+
+    def text() -> None:
+        _print_status(session, state)
+        if state["is_searchable"]:
+            session.line(f"  ask: tenure retrieve 'How does {repository['name']} …?'", "dim")
+
+    session.show(state, text)
     if state["job"] and state["job"]["state"] in _BROKEN:
         raise typer.Exit(EXIT_PROBLEM)
 
@@ -61,132 +65,161 @@ def status(context: typer.Context) -> None:
 
     def text() -> None:
         for state in states:
-            _print_status(session, state, details=True)
+            _print_status(session, state)
+            _print_details(session, state)
         if not states:
-            session.console.print("no repository is indexed in this workspace; run `tenure index PATH`")
+            session.line("no repository is indexed in this workspace; run `tenure index PATH`")
 
     session.show(states, text)
 
 
 @exits
 def jobs(context: typer.Context, limit: Annotated[int, typer.Option(min=1, max=1000)] = 20) -> None:
-    """The newest jobs of this workspace."""
+    """The jobs of this workspace, newest first."""
     session = session_of(context)
     client = session.client()
     workspace_id = client.workspace(session.workspace, Path.cwd())
     found = client.call("GET", f"/v1/workspaces/{workspace_id}/jobs", query={"limit": limit})
-
-    def text() -> None:
-        table = Table("created", "kind", "state", "attempts", "error")
-        for job in found:
-            table.add_row(job["created_at"][:19], job["kind"], job["state"], str(job["attempts"]), job["error"])
-        session.console.print(table)
-
-    session.show(found, text)
+    rows = [(job["created_at"][:19], job["kind"], job["state"], job["attempts"], job["error"]) for job in found]
+    columns = ("created", "kind", "state", "tries", "error")
+    session.show(found, lambda: session.table(columns, rows, "no job has run; `tenure index PATH` requests one"))
 
 
 @exits
-def watch(
-    context: typer.Context,
-    path: Annotated[Path, typer.Argument(help="A folder inside the tree to watch.")] = Path(),
-) -> None:
+def watch(context: typer.Context, path: Tree = Path()) -> None:
     """Keep the index of a tree up to date until interrupted; notices edits and git operations."""
     session = session_of(context)
-    client = session.client()
-    workspace_id = _workspace_for(client, session, path.absolute())
-    repository = client.call("POST", f"/v1/workspaces/{workspace_id}/repositories", {"path": str(path.absolute())})
-    base = f"/v1/workspaces/{workspace_id}/repositories/{repository['id']}"
-    client.call("POST", f"{base}/index", {})
-    session.console.print(f"watching {repository['root']}; Ctrl-C ends", markup=False)
+    repository, base = _registered(session.client(), session, path, None)
+    root = Path(repository["root"])
+    _sync(session, base)
+    session.line(f"watching {root}; Ctrl-C ends")
     try:
-        asyncio.run(_watch(Path(repository["root"]), lambda: client.call("POST", f"{base}/index", {})))
+        asyncio.run(_watch(session, root, base))
     except KeyboardInterrupt:
-        session.console.print("stopped watching")
+        session.line("stopped watching")
 
 
-async def _watch(root: Path, sync: Any) -> None:
-    async for _ in watchfiles.awatch(
-        root, watch_filter=lambda _, changed: is_worth_a_sync(root, changed), step=50, debounce=WATCH_DEBOUNCE_MS
-    ):
-        await asyncio.to_thread(sync)
+@exits
+def remove(context: typer.Context, path: Tree = Path()) -> None:
+    """Take the index of a tree out of every store; the tree itself is not touched."""
+    session = session_of(context)
+    client = session.client()
+    located = client.locate(path.resolve())
+    if located is None:
+        raise InvalidInput(f"{path.resolve()} belongs to no indexed repository; `tenure status` names what is indexed")
+    workspace_id, repository_id = located
+    client.call("DELETE", f"/v1/workspaces/{workspace_id}/repositories/{repository_id}")
+    session.show({"removed": repository_id}, lambda: session.line("removed from the index"))
 
 
-def is_worth_a_sync(root: Path, changed: str) -> bool:
-    """False for git's own bookkeeping, which changes without the tree changing; HEAD, refs and the index count."""
-    parts = Path(changed).relative_to(root).parts if Path(changed).is_relative_to(root) else ()
-    if ".git" not in parts:
-        return True
-    inside = parts[parts.index(".git") + 1 :]
-    return bool(inside) and not inside[-1].endswith(".lock") and inside[0] in {"HEAD", "refs", "packed-refs", "index"}
+async def _watch(session: Session, root: Path, base: str) -> None:
+    async for _ in changes(root, session.settings().home):
+        await asyncio.to_thread(_sync, session, base)
+
+
+def _sync(session: Session, base: str) -> None:
+    """Ask for an index job. The server may have stopped for being idle: it is found, or started, every time."""
+    try:
+        session.client().call("POST", f"{base}/index", {})
+    except StoreUnavailable as error:
+        session.note(f"{error}; the next change tries again")
+
+
+def _registered(client: ServerClient, session: Session, path: Path, tree: str | None) -> tuple[Any, str]:
+    """The repository that holds a folder, and the base of its endpoints."""
+    workspace_id = _workspace_for(client, session, path.resolve())
+    body = {"path": str(path.absolute()), "tree": tree}
+    repository = client.call("POST", f"/v1/workspaces/{workspace_id}/repositories", body)
+    return repository, f"/v1/workspaces/{workspace_id}/repositories/{repository['id']}"
 
 
 def _workspace_for(client: ServerClient, session: Session, path: Path) -> str:
     """The named workspace, the one that has this tree, or the default one; made if there is none."""
-    everything = client.call("GET", "/v1/workspaces")
     name = session.workspace
     if name is None:
         located = client.locate(path)
         if located is not None:
             return located[0]
         name = DEFAULT_WORKSPACE
-    for workspace in everything:
-        if name in (workspace["id"], workspace["name"]):
-            return str(workspace["id"])
-    return str(client.call("POST", "/v1/workspaces", {"name": name})["id"])
+    known = _find(client, name)
+    if known is not None:
+        return known
+    try:
+        return str(client.call("POST", "/v1/workspaces", {"name": name})["id"])
+    except RecordConflict:
+        made_meanwhile = _find(client, name)
+        if made_meanwhile is None:
+            raise
+        return made_meanwhile
+
+
+def _find(client: ServerClient, name: str) -> str | None:
+    return next((str(w["id"]) for w in client.workspaces() if name in (w["id"], w["name"])), None)
 
 
 def _follow(client: ServerClient, session: Session, base: str, dense: bool) -> Any:
+    """The state once it is what was waited for, or can't become it any more."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=session.console, disable=session.as_json, transient=True) as progress:
+    with Progress(*columns, console=session.notes, disable=session.as_json, transient=True) as progress:
         bar = progress.add_task("looking", total=None)
+        moved_at, figures = time.monotonic(), None
         while True:
             state = client.call("GET", f"{base}/status")
-            job, counts = state["job"], state["counts"]
-            if job["state"] in _BROKEN:
+            step = next_step(state, dense)
+            if step is None:
                 return state
-            if job["state"] not in _ENDED:
-                report = job["progress"]
-                total, pending = report.get("files"), report.get("pending", 0)
-                progress.update(bar, description=report.get("phase", "queued"), total=total)
-                if total:
-                    progress.update(bar, completed=total - pending)
-            elif counts["outbox_pending"]:
-                progress.update(bar, description="writing vectors", total=None)
-            elif dense and not _dense_done(state):
-                done, total = counts["chunks_embedded"] + counts["chunks_failed"], counts["chunks"]
-                rate = (state["embed_job"] or {}).get("progress", {}).get("rate", "?")
-                progress.update(bar, description=f"dense vectors, {rate}/s", completed=done, total=total)
-            else:
-                return state
+            description, done, total = step
+            progress.update(bar, description=description, completed=done, total=total)
+            if step != figures or state["job"]["state"] not in _ENDED:
+                moved_at, figures = time.monotonic(), step
+            elif time.monotonic() - moved_at > STALL_SECONDS:
+                raise StoreUnavailable(
+                    f"{description}: nothing has moved for {STALL_SECONDS:.0f} s; `tenure doctor` checks the stores"
+                )
             time.sleep(POLL_SECONDS)
 
 
-def _dense_done(state: Any) -> bool:
-    job = state["embed_job"]
-    return job is not None and job["state"] in _ENDED
+def next_step(state: Any, dense: bool) -> tuple[str, int, int | None] | None:
+    """What is waited for (words, done, total), None once there is nothing to wait for. Pure."""
+    job, counts, embed = state["job"], state["counts"], state["embed_job"]
+    if job["state"] in _BROKEN:
+        return None
+    if job["state"] not in _ENDED:
+        report = job["progress"]
+        total, pending = report.get("files"), report.get("pending", 0)
+        return report.get("phase", "queued"), (total or 0) - pending, total
+    if counts["outbox_pending"]:
+        return f"writing {counts['outbox_pending']} projections", 0, None
+    if dense and (embed is None or embed["state"] not in _ENDED):
+        rate = embed["progress"].get("rate", "?") if embed else "?"
+        return f"dense vectors, {rate}/s", counts["chunks_embedded"] + counts["chunks_failed"], counts["chunks"]
+    return None
 
 
-def _print_status(session: Session, state: Any, details: bool = False) -> None:
-    repository, counts, console = state["repository"], state["counts"], session.console
+def _print_status(session: Session, state: Any) -> None:
+    repository, counts = state["repository"], state["counts"]
     where = f"{repository['branch'] or '-'} @ {(repository['commit'] or '-')[:10]}"
-    console.print(f"{repository['name']}  {state['state']}  {where}", markup=False, style="bold")
+    session.line(f"{repository['name']}  {state['state']}  {where}  {repository['root']}", "bold")
     statuses = ", ".join(f"{number} {name}" for name, number in sorted(counts["files_by_status"].items()))
-    console.print(
-        f"  {counts['files']} files ({statuses}), {counts['lines']} lines, {counts['nodes']} nodes, "
-        f"{counts['edges']} edges, {counts['unresolved']} unresolved references, {counts['commits']} commits",
-        markup=False,
+    session.line(
+        f"  {counts['files']} files ({statuses or 'none'}), {counts['lines']} lines, {counts['nodes']} nodes, "
+        f"{counts['edges']} edges, {counts['unresolved']} unresolved references, {counts['commits']} commits"
     )
-    share = f"{counts['chunks_embedded']} of {counts['chunks']} chunks have dense vectors"
     embed = state["embed_job"]
     rate = f", {embed['progress']['rate']}/s" if embed and embed["state"] == "running" and embed["progress"] else ""
-    console.print(f"  {share}{rate}; {counts['left_out']} paths left out", markup=False)
+    session.line(
+        f"  {counts['chunks_embedded']} of {counts['chunks']} chunks have dense vectors{rate}; "
+        f"{counts['left_out']} paths left out"
+    )
     for job in (state["job"], embed):
         if job and job["error"]:
-            console.print(f"  {job['kind']} {job['state']}: {job['error']}", markup=False, style="red")
+            session.line(f"  {job['kind']} {job['state']}: {job['error']}", "red")
     if repository["detail"]:
-        console.print(f"  {repository['detail']}", markup=False, style="red")
-    if details:
-        for problem in state["problems"]:
-            console.print(f"  {problem['status']}: {problem['path']}: {problem['reason']}", markup=False)
-        for item in (*state["left_out"], *state["refused"]):
-            console.print(f"  left out: {item['path']}: {item['reason']}", markup=False)
+        session.line(f"  {repository['detail']}", "red")
+
+
+def _print_details(session: Session, state: Any) -> None:
+    for problem in state["problems"]:
+        session.line(f"  {problem['status']}: {problem['path']}: {problem['reason']}")
+    for item in (*state["left_out"], *state["refused"]):
+        session.line(f"  left out: {item['path']}: {item['reason']}")

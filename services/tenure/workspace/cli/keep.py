@@ -1,31 +1,24 @@
 """Commands that look after workspaces and stores: workspaces, members, keys, verify, repair, rebuild, reembed."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
-from tenure.runtime.settings import Settings
-from tenure.workspace import local_server
+from tenure.ports.records import Role
 from tenure.workspace.cli.context import EXIT_PROBLEM, Session, exits, session_of
-from tenure.workspace.facade import Tenure, open_tenure, reembed_home
+from tenure.workspace.cli.heavy import offline_work
 
+TEAM_PANEL, STORES_PANEL = "Team", "Stores"
 Offline = Annotated[bool, typer.Option(help="Open the stores directly; no server may run.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("workspaces")(workspaces)
-    app.command("members")(members)
-    app.command("member")(member)
-    app.command("key")(key)
-    app.command("verify")(verify)
-    app.command("repair")(repair)
-    app.command("rebuild")(rebuild)
-    app.command("reembed")(reembed)
+    for command in (workspaces, members, member, keys, key, revoke):
+        app.command(rich_help_panel=TEAM_PANEL)(command)
+    for command in (verify, repair, rebuild, reembed):
+        app.command(rich_help_panel=STORES_PANEL)(command)
 
 
 @exits
@@ -35,47 +28,64 @@ def workspaces(
     """The workspaces that you can see."""
     session = session_of(context)
     client = session.client()
-    if create:
+    if create is not None:
         client.call("POST", "/v1/workspaces", {"name": create})
-    found = client.call("GET", "/v1/workspaces")
-    session.show(found, lambda: _print_rows(session, found, "name", "role", "id"))
+    _show_rows(session, client.workspaces(), "name", "role", "id")
 
 
 @exits
 def members(context: typer.Context) -> None:
     """The members of this workspace."""
     session = session_of(context)
-    found = _call(session, "GET", "members")
-    session.show(found, lambda: _print_rows(session, found, "name", "role", "principal_id"))
+    _show_rows(session, _call(session, "GET", "members"), "name", "role", "principal_id")
 
 
 @exits
 def member(
-    context: typer.Context, name: str, role: Annotated[str, typer.Argument(help="viewer, editor, owner")]
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="Who.")],
+    role: Annotated[Role, typer.Argument(help="What they may do: read, also write, also manage.")],
+    principal: Annotated[str | None, typer.Option(help="Change this member instead of adding a new one.")] = None,
 ) -> None:
-    """Add a member to this workspace."""
+    """Add a member to this workspace, or change a member's role. `tenure key` then gives them a key."""
     session = session_of(context)
-    made = _call(session, "PUT", "members", {"name": name, "role": role})
-    session.show(made, lambda: _print_rows(session, [made], "name", "role", "principal_id"))
+    made = _call(session, "PUT", "members", {"name": name, "role": role.value, "principal_id": principal})
+    _show_rows(session, [made], "name", "role", "principal_id")
+
+
+@exits
+def keys(context: typer.Context) -> None:
+    """The API keys of this workspace's members, by their first characters."""
+    session = session_of(context)
+    found = _call(session, "GET", "keys")
+    _show_rows(session, found, "prefix", "principal_id", "created_at", "expires_at", "revoked_at", "id")
 
 
 @exits
 def key(
     context: typer.Context,
-    principal_id: str,
+    principal: Annotated[str, typer.Argument(help="The member's principal id, from `tenure members`.")],
     days: Annotated[float | None, typer.Option(help="Days until it expires.")] = None,
 ) -> None:
     """Issue an API key for a member; it is shown this once."""
     session = session_of(context)
-    made = _call(session, "POST", "keys", {"principal_id": principal_id, "expires_in_days": days})
-    session.show(made, lambda: session.console.print(made["key"], markup=False))
+    made = _call(session, "POST", "keys", {"principal_id": principal, "expires_in_days": days})
+    session.show(made, lambda: session.line(made["key"]))
+
+
+@exits
+def revoke(context: typer.Context, key_id: Annotated[str, typer.Argument(help="From `tenure keys`.")]) -> None:
+    """Make an API key worthless."""
+    session = session_of(context)
+    _call(session, "DELETE", f"keys/{key_id}")
+    session.show({"revoked": key_id}, lambda: session.line("revoked"))
 
 
 @exits
 def verify(context: typer.Context, offline: Offline = False) -> None:
     """Compare truth and projections both ways; exit code 1 if they differ."""
     session = session_of(context)
-    found = _offline(session, _verify_all) if offline else _call(session, "GET", "verify")
+    found = offline_work().verify(session.settings()) if offline else _call(session, "GET", "verify")
     session.show(found, lambda: _print_findings(session, found))
     if not all(entry["is_clean"] for entry in found):
         raise typer.Exit(EXIT_PROBLEM)
@@ -85,7 +95,7 @@ def verify(context: typer.Context, offline: Offline = False) -> None:
 def repair(context: typer.Context, offline: Offline = False) -> None:
     """Mend what verify finds; prints what was found before."""
     session = session_of(context)
-    found = _offline(session, _repair_all) if offline else _call(session, "POST", "repair", {})
+    found = offline_work().repair(session.settings()) if offline else _call(session, "POST", "repair", {})
     session.show(found, lambda: _print_findings(session, found))
 
 
@@ -93,18 +103,16 @@ def repair(context: typer.Context, offline: Offline = False) -> None:
 def rebuild(context: typer.Context, offline: Offline = False) -> None:
     """Restore the vector store from SQL alone, without parsing or embedding."""
     session = session_of(context)
-    done = _offline(session, _rebuild_all) if offline else _call(session, "POST", "rebuild", {})
-    session.show(done, lambda: session.console.print(f"projected {done['projected']} rows again"))
+    done = offline_work().rebuild(session.settings()) if offline else _call(session, "POST", "rebuild", {})
+    session.show(done, lambda: session.line(f"projected {done['projected']} rows again"))
 
 
 @exits
 def reembed(context: typer.Context) -> None:
     """Replace vectors of another model or dimension; no server may run. Needs the time of a full dense phase."""
     session = session_of(context)
-    settings = session.settings()
-    with local_server.exclusive(settings.home):
-        due = asyncio.run(reembed_home(settings))
-    session.show(due, lambda: session.console.print(f"{due['chunks']} chunks will be embedded when the server runs"))
+    due = offline_work().reembed(session.settings())
+    session.show(due, lambda: session.line(f"{due['chunks']} chunks will be embedded when the server runs"))
 
 
 def _call(session: Session, method: str, endpoint: str, body: Any = None) -> Any:
@@ -113,56 +121,20 @@ def _call(session: Session, method: str, endpoint: str, body: Any = None) -> Any
     return client.call(method, f"/v1/workspaces/{workspace_id}/{endpoint}", body)
 
 
-def _offline(session: Session, work: Callable[[Tenure], Awaitable[Any]]) -> Any:
-    async def run(settings: Settings) -> Any:
-        async with open_tenure(settings, works=False) as tenure:
-            return await work(tenure)
-
-    settings = session.settings()
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with local_server.exclusive(settings.home):
-        return asyncio.run(run(settings))
-
-
-async def _workspace_ids(tenure: Tenure) -> list[str]:
-    return [workspace.id for workspace in await tenure.infrastructure.database.directory.workspaces()]
-
-
-async def _verify_all(tenure: Tenure) -> list[dict[str, Any]]:
-    return [_plain(f) for w in await _workspace_ids(tenure) for f in await tenure.ingestion.verify(w)]
-
-
-async def _repair_all(tenure: Tenure) -> list[dict[str, Any]]:
-    return [_plain(f) for w in await _workspace_ids(tenure) for f in await tenure.ingestion.repair(w)]
-
-
-async def _rebuild_all(tenure: Tenure) -> dict[str, int]:
-    return {"projected": sum([await tenure.ingestion.rebuild(w) for w in await _workspace_ids(tenure)])}
-
-
-def _plain(findings: Any) -> dict[str, Any]:
-    return {
-        "repository_id": findings.repository_id,
-        "is_clean": findings.is_clean,
-        "is_partial": findings.is_partial,
-        "counts": findings.counts(),
-        "examples": findings.examples(),
-    }
-
-
-def _print_rows(session: Session, rows: list[Any], *columns: str) -> None:
-    table = Table(*columns)
-    for row in rows:
-        table.add_row(*(str(row[column]) for column in columns))
-    session.console.print(table)
+def _show_rows(session: Session, rows: Any, *columns: str) -> None:
+    cells = [[row[column] or "-" for column in columns] for row in rows]
+    headings = [column.removesuffix("_at").replace("_", " ") for column in columns]
+    session.show(rows, lambda: session.table(headings, cells, "none"))
 
 
 def _print_findings(session: Session, found: list[Any]) -> None:
     for entry in found:
         state = "clean" if entry["is_clean"] else ", ".join(f"{n} {k}" for k, n in entry["counts"].items() if n)
-        session.console.print(f"{entry['repository_id']}: {state}", markup=False)
+        session.line(f"{entry['repository_id']}: {state}")
         if entry["is_partial"]:
-            session.console.print(f"  {entry['is_partial']}", markup=False, style="yellow")
+            session.line(f"  {entry['is_partial']}", "yellow")
         for kind, examples in entry["examples"].items():
             for example in examples:
-                session.console.print(f"  {kind}: {example}", markup=False)
+                session.line(f"  {kind}: {example}")
+    if not found:
+        session.line("no repository is indexed in this workspace; run `tenure index PATH`")
