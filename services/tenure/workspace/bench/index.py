@@ -8,9 +8,10 @@ import hashlib
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tenure.code.resolve import OUTSIDE, ModuleTable
 from tenure.core.commands import JobState
@@ -51,18 +52,24 @@ class DensePhase:
 
 
 async def bench_index(
-    profile: str, path: Path, *, dense: bool = True, dense_seconds: float | None = None, notice: Notice = lambda _: None
+    profile: str,
+    flags: Mapping[str, Any],
+    path: Path,
+    *,
+    dense: bool = True,
+    dense_seconds: float | None = None,
+    notice: Notice = lambda _: None,
 ) -> BenchReport:
-    """The figures of `tenure bench index`. Without `dense`, or after `dense_seconds`, the second phase is left undone:
-    `dense_s` is None then, and `by` tells the rate and what remains.
+    """The figures of `tenure bench index` with the settings of a profile and `flags`. Without `dense`, or after
+    `dense_seconds`, the second phase is left undone: `dense_s` is None then, and `by` tells the rate and what remains.
 
     Raises what indexing raises for a tree that can't be indexed.
     """
     with tempfile.TemporaryDirectory(prefix="tenure-bench-") as folder:
         home, tree = Path(folder) / "home", Path(folder) / (path.resolve().name or "tree")
         # A database of the environment is never written to: the bench has a home of its own, dense comes last.
-        flags = {"home": str(home), "database.url": "", "indexing.dense": False}
-        async with open_tenure(load_settings(profile, flags)) as tenure:
+        own = {"home": str(home), "database.url": "", "indexing.dense": False}
+        async with open_tenure(load_settings(profile, {**flags, **own})) as tenure:
             notice("copying")
             await copy_tree(tenure.infrastructure.git, path, tree)
             with MemoryPeak() as peak:

@@ -47,6 +47,7 @@ def index(
     session = session_of(context)
     work = bench_index(
         session.profile,
+        session.flags,
         path,
         dense=dense,
         dense_seconds=dense_seconds,
