@@ -40,6 +40,7 @@ class Parsed:
     name_rows: list[int] = field(default_factory=list)
     tree: tree_sitter.Tree | None = None
     doc: str = ""
+    is_wrecked: bool = False
 
 
 class SymbolNames:
@@ -68,6 +69,8 @@ def parse_python(source: bytes, owner: Owner) -> Parsed:
     problems = [reading.problem] if reading.problem else []
     if too_deep:
         problems.append(f"definitions nested deeper than {MAX_NESTING} at line {too_deep}")
+    if reading.is_wrecked:
+        problems.append("broken throughout: references are not known")
     return Parsed(
         status=ParseStatus.PARTIAL if problems else ParseStatus.OK,
         reason="; ".join(problems),
@@ -76,6 +79,7 @@ def parse_python(source: bytes, owner: Owner) -> Parsed:
         name_rows=[definition.name_row for definition in kept],
         tree=reading.tree,
         doc=reading.doc,
+        is_wrecked=reading.is_wrecked,
     )
 
 

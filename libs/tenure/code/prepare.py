@@ -155,7 +155,9 @@ def _python(request: PrepareRequest, text: str, language: str) -> _Contents:
     if parsed.tree is None:
         return _document(request, text, language, parsed.status, parsed.reason)
     file = _file_part(request, text, language, parsed.doc, _public_names(parsed.symbols))
-    exports, references = extract(parsed.tree.root_node, source, owner.path, parsed.symbols, file.id)
+    exports, references = b"", b""
+    if not parsed.is_wrecked:
+        exports, references = extract(parsed.tree.root_node, source, owner.path, parsed.symbols, file.id)
     return _Contents(
         text=text,
         status=parsed.status,

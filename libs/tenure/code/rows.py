@@ -59,7 +59,7 @@ def rows_of(
         part = parts[index]
         for span in spans(lines, first_row, last_row, part.header, factor, ranks):
             text = lines.text[span.start : span.end]
-            own = count(text)
+            own = count(text) if span.is_chunk else _count_long(text, count)
             tokens[index] += own
             if span.is_chunk:
                 chunks.append(_chunk(part, owner_id, numbers[index], span, text, own, path))
@@ -74,6 +74,14 @@ def rows_of(
             for part in parts[1:]
         ],
     )
+
+
+_COUNTED_AT_ONCE = 50_000
+"""Characters of a giant line that are counted at a time: token counters refuse texts of 200,000 tokens."""
+
+
+def _count_long(text: str, count: Callable[[str], int]) -> int:
+    return sum(count(text[start : start + _COUNTED_AT_ONCE]) for start in range(0, len(text), _COUNTED_AT_ONCE))
 
 
 def _segments(parts: Sequence[Part], count: int) -> Iterator[tuple[int, int, int]]:

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-FILE_AVERAGE_LENGTH = 1500.0
-"""Terms of a whole file, path included."""
-CHUNK_AVERAGE_LENGTH = 100.0
-"""Terms of a chunk, header and path included."""
+FILE_AVERAGE_LENGTH = 1000.0
+"""Terms of a whole file, path included: 770 is the mean of all texts of Django, source files of libraries are longer."""
+CHUNK_AVERAGE_LENGTH = 64.0
+"""Terms of a chunk, header and path included: 62 is the mean of Django's."""
 
 _BIG_ENDIAN = sys.byteorder == "big"
 

@@ -137,7 +137,8 @@ class Definition:
 class Reading:
     """The definitions of a file in source order, and {row: column} of its statements; one below a comment begins with it.
 
-    `problem` is '' or says what is wrong with the syntax, and where.
+    `problem` is '' or says what is wrong with the syntax, and where. `is_wrecked` is set if an error spans so many
+    pieces that a query over the tree would take quadratic time.
     """
 
     tree: tree_sitter.Tree
@@ -145,6 +146,7 @@ class Reading:
     statements: Mapping[int, int]
     doc: str
     problem: str
+    is_wrecked: bool
 
 
 @cache
@@ -188,6 +190,7 @@ def read(source: bytes, seconds: float) -> Reading:
         statements={row: column for row, column in found.statements.items() if row - 1 not in found.comments},
         doc=_doc_at(source, _end_of(_BEFORE_MODULE_DOC, source)) or _first_comment(source),
         problem=problem or _old_syntax(found, tree.root_node, source),
+        is_wrecked=found.is_wrecked,
     )
 
 
@@ -200,6 +203,11 @@ class _Found:
     statements: dict[int, int] = field(default_factory=dict)
     comments: set[int] = field(default_factory=set)
     maybe_old: list[tree_sitter.Node] = field(default_factory=list)
+    is_wrecked: bool = False
+
+
+_MAX_ERROR_WIDTH = 2_000
+"""Children of an error node; tree-sitter's queries look at each pair of them."""
 
 
 def _walk(root: tree_sitter.Node) -> _Found:
@@ -213,7 +221,9 @@ def _walk(root: tree_sitter.Node) -> _Found:
     while stack:
         node, parent_type = stack.pop()
         is_block = parent_type in _BLOCKS
-        for child in node.children:
+        children = node.children
+        found.is_wrecked |= has_error and len(children) > _MAX_ERROR_WIDTH and node.is_error
+        for child in children:
             kind = child.type
             if is_block:
                 row, column = child.start_point
