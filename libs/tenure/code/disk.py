@@ -232,7 +232,8 @@ def read_ignore_file(path: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        if error.errno == errno.ELOOP:
+        # In a folder that is closed altogether, nothing can be listed or read either.
+        if error.errno == errno.ELOOP or not os.path.lexists(path):
             return None
         raise InvalidInput(f"can't read the ignore file {path!r}: {error.strerror}; make it readable") from error
     with os.fdopen(descriptor, "rb") as file:

@@ -81,8 +81,9 @@ class RunningGit:
         await asyncio.gather(self._writing, return_exceptions=True)
         # The pipes are emptied first: a full one would keep its transport from ever closing.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(_drain(self._process.stdout), END_SECONDS)
-            await asyncio.wait_for(self._stderr, END_SECONDS)
+            async with asyncio.timeout(END_SECONDS):
+                await _drain(self._process.stdout)
+                await self._stderr
         await self._process.wait()
 
     @property
@@ -93,7 +94,9 @@ class RunningGit:
 
     async def _within(self, work: Awaitable[_Result]) -> _Result:
         try:
-            return await asyncio.wait_for(work, self._timeout)
+            # Not `wait_for`: before Python 3.12 it loses a cancellation that comes together with a result.
+            async with asyncio.timeout(self._timeout):
+                return await work
         except TimeoutError:
             raise StoreUnavailable(
                 f"git did not answer within {self._timeout:g} s; is the repository on a slow or hung file system?"
@@ -157,9 +160,11 @@ async def _drain(stream: asyncio.StreamReader | None) -> bytes:
 async def _feed(pipe: asyncio.StreamWriter | None, content: bytes) -> None:
     if pipe is None:
         return
-    # A git that ended or stopped reading says why by its exit code.
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+    try:
         for start_at in range(0, len(content), READ_SIZE):
             pipe.write(content[start_at : start_at + READ_SIZE])
             await pipe.drain()
-    pipe.close()
+    except (BrokenPipeError, ConnectionResetError):
+        return  # a git that ended or stopped reading says why by its exit code
+    finally:
+        pipe.close()
