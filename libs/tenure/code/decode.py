@@ -27,6 +27,10 @@ _CONTROL = bytes(set(range(32)) - {8, 9, 10, 12, 13, 27})
 BINARY_CONTROL_SHARE = 0.05
 """A file with a larger share of such bytes is binary: compressed data has 10 %, a source file with stray NULs far less."""
 
+_STRAY_CONTROLS = 8
+_SHORT_CONTROL_SHARE = 0.3
+"""A short text may have a few stray control characters, which are then more than that share of it."""
+
 _MAGIC = (
     b"\x7fELF", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"RIFF", b"PK\x03\x04", b"%PDF-", b"\x1f\x8b", b"BZh", b"\xfd7zXZ",
     b"\x28\xb5\x2f\xfd", b"7z\xbc\xaf", b"\xde\x12\x04\x95", b"\x95\x04\x12\xde", b"SQLite format 3\0",
@@ -102,7 +106,8 @@ def _is_binary(body: bytes) -> bool:
     if not sample or sample.startswith(_MAGIC):
         return bool(sample)
     controls = len(sample) - len(sample.translate(None, _CONTROL))
-    return controls > BINARY_CONTROL_SHARE * len(sample)
+    share = controls / len(sample)
+    return share > BINARY_CONTROL_SHARE and (controls > _STRAY_CONTROLS or share > _SHORT_CONTROL_SHARE)
 
 
 def _wide_without_mark(body: bytes) -> str:
