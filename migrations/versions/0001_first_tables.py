@@ -13,7 +13,7 @@ branch_labels = None
 depends_on = None
 
 # What the types of `tenure.adapters.sql.column_types` were when this migration was written.
-ID = sa.Uuid(as_uuid=False).with_variant(sa.String(36), "sqlite")
+ID = sa.Uuid(as_uuid=False).with_variant(sa.LargeBinary(16), "sqlite")
 NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 AT = sa.DateTime(timezone=True).with_variant(sa.BigInteger(), "sqlite")
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby, islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, cast, func, literal, select
+from sqlalchemy import ColumnElement, Select, func, literal, select
 from sqlalchemy.sql.selectable import FromClause
 
 from tenure.adapters.sql.column_types import ID
+from tenure.adapters.sql.columns import WORD
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.adapters.sql.schema import edges
 from tenure.adapters.sql.statements import listed
@@ -79,15 +80,14 @@ async def _steps(
 ) -> list[Neighbour]:
     """The heaviest `fan_out` steps of each node and type in one direction, in one statement."""
     near, far = ("source_id", "target_id") if is_forward else ("target_id", "source_id")
-    seed = listed(transaction.dialect, dict.fromkeys(node_ids), "seed")
-    type_ = listed(transaction.dialect, dict.fromkeys(types), "wanted_type")
-    seed_id = cast(seed.c.value, ID)
+    seed = listed(transaction.dialect, dict.fromkeys(node_ids), ID, "seed")
+    type_ = listed(transaction.dialect, dict.fromkeys(types), WORD, "wanted_type")
     best = edges.alias("best")
     chosen = (
         select(best.c.number)
         .where(
             best.c.workspace_id == transaction.workspace_id,
-            best.c[near] == seed_id,
+            best.c[near] == seed.c.value,
             best.c.type == type_.c.value,
             _degree(best, far, transaction.workspace_id, max_degree) <= max_degree,
         )

@@ -99,7 +99,7 @@ def edge_rows(edges: Iterable[Edge]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     """Rows by key; of edges that differ only in their line the first one given counts."""
     rows: dict[tuple[Any, ...], tuple[Any, ...]] = {}
     for edge in edges:
-        key = (edge.owner_id, edge.source_id, edge.type.value, edge.target_id)
+        key = (edge.owner_id, edge.source_id, edge.type._value_, edge.target_id)
         if key not in rows:
             rows[key] = (*key, edge.weight, edge.confidence, edge.line)
     return rows

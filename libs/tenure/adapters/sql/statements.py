@@ -4,28 +4,48 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import ARRAY, Column, ColumnElement, Dialect, Table, Text, cast, func, literal, select
+from sqlalchemy import (
+    ARRAY,
+    Column,
+    ColumnElement,
+    Dialect,
+    FromClause,
+    Table,
+    cast,
+    column,
+    func,
+    literal,
+    select,
+    type_coerce,
+)
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.sql.selectable import TableValuedAlias
+from sqlalchemy.types import TypeEngine
+
+from tenure.adapters.sql.column_types import ID_BYTES, Bytes, Identifier, id_bytes
 
 INSERTS = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """The dialects' INSERT with ON CONFLICT: equal in use, not in class."""
 
 
-def listed(dialect: Dialect, values: Iterable[str], name: str = "listed") -> TableValuedAlias:
-    """A table of one text column `value`. One bound parameter however many values: no limit on their number, and the
-    statement's text does not depend on it.
+def listed(dialect: Dialect, values: Iterable[str], type_: TypeEngine[Any], name: str = "listed") -> FromClause:
+    """A table of one column `value`, of ids or of texts. One or two bound parameters however many values: no limit on
+    their number, and the statement's text does not depend on it.
     """
-    if dialect.name == "sqlite":
-        return func.json_each(json.dumps(list(values))).table_valued("value", name=name)
-    return func.unnest(cast(literal(list(values), ARRAY(Text)), ARRAY(Text))).table_valued("value", name=name)
+    if dialect.name != "sqlite":
+        array: Any = cast(literal(list(values), ARRAY(type_)), ARRAY(type_))
+        return func.unnest(array).table_valued(column("value", type_), name=name)
+    if not isinstance(type_, Identifier):
+        return func.json_each(json.dumps(list(values))).table_valued(column("value", type_), name=name)
+    # JSON holds no bytes: the ids stand one after the other, and a list of zeros counts them off.
+    ids = b"".join(map(id_bytes, values))
+    counter = func.json_each(json.dumps([0] * (len(ids) // ID_BYTES))).table_valued("key")
+    one = func.substr(literal(ids, Bytes()), counter.c.key * ID_BYTES + 1, ID_BYTES)
+    return select(type_coerce(one, type_).label("value")).subquery(name)
 
 
-def among(dialect: Dialect, column: "Column[Any]", values: Iterable[str]) -> ColumnElement[bool]:
-    """True where the column is one of the values; text that no column could hold matches nothing."""
-    table = listed(dialect, values)
-    value = table.c.value if dialect.name == "sqlite" else cast(table.c.value, column.type)
-    return column.in_(select(value))
+def among(dialect: Dialect, column_: "Column[Any]", values: Iterable[str]) -> ColumnElement[bool]:
+    """True where the column is one of the values."""
+    return column_.in_(select(listed(dialect, values, column_.type).c.value))
 
 
 def upsert(

@@ -8,7 +8,6 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
-    LargeBinary,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -16,7 +15,7 @@ from sqlalchemy import (
     text,
 )
 
-from tenure.adapters.sql.column_types import DOCUMENT, ID, NUMBER, SafeText, UtcDateTime
+from tenure.adapters.sql.column_types import DOCUMENT, ID, NUMBER, Bytes, SafeText, UtcDateTime
 from tenure.adapters.sql.columns import WORD, metadata, must, repository_key, workspace_column
 
 files = Table(
@@ -50,10 +49,10 @@ file_bodies = Table(
     metadata,
     workspace_column(),
     must("file_id", ID),
-    must("exports", LargeBinary),
-    must("references", LargeBinary),
-    must("sparse", LargeBinary),
-    must("text", LargeBinary),
+    must("exports", Bytes),
+    must("references", Bytes),
+    must("sparse", Bytes),
+    must("text", Bytes),
     PrimaryKeyConstraint("workspace_id", "file_id"),
     ForeignKeyConstraint(["workspace_id", "file_id"], ["files.workspace_id", "files.id"], ondelete="CASCADE"),
 )
@@ -63,7 +62,7 @@ file_profiles = Table(
     metadata,
     workspace_column(),
     must("file_id", ID),
-    Column("profile", LargeBinary),
+    Column("profile", Bytes),
     Column("prior", Float(53)),
     PrimaryKeyConstraint("workspace_id", "file_id"),
     ForeignKeyConstraint(["workspace_id", "file_id"], ["files.workspace_id", "files.id"], ondelete="CASCADE"),

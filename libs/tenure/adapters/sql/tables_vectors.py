@@ -5,14 +5,13 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
-    LargeBinary,
     PrimaryKeyConstraint,
     Table,
     Text,
     UniqueConstraint,
 )
 
-from tenure.adapters.sql.column_types import ID, SafeText
+from tenure.adapters.sql.column_types import ID, Bytes, SafeText
 from tenure.adapters.sql.columns import metadata, must, workspace_column
 
 chunks = Table(
@@ -32,7 +31,7 @@ chunks = Table(
     must("token_count", Integer),
     must("priority", Integer),  # 0 code, 1 test, 2 others: the order of embedding
     must("stamp", Integer),  # an `embedding_stamps.number` whose vector of this content is there; 0: none known
-    must("sparse", LargeBinary),
+    must("sparse", Bytes),
     PrimaryKeyConstraint("workspace_id", "id"),
     Index(None, "workspace_id", "owner_id"),
     Index(None, "workspace_id", "content_hash"),
@@ -58,7 +57,7 @@ embeddings = Table(
     workspace_column(),
     must("stamp", Integer),
     must("content_hash", Text),
-    must("vector", LargeBinary),
+    must("vector", Bytes),
     PrimaryKeyConstraint("workspace_id", "stamp", "content_hash"),
 )
 

@@ -6,7 +6,6 @@ from sqlalchemy import (
     Column,
     Index,
     Integer,
-    LargeBinary,
     PrimaryKeyConstraint,
     Table,
     Text,
@@ -14,7 +13,7 @@ from sqlalchemy import (
     text,
 )
 
-from tenure.adapters.sql.column_types import DOCUMENT, ID, NUMBER, SafeText, UtcDateTime
+from tenure.adapters.sql.column_types import DOCUMENT, ID, NUMBER, Bytes, SafeText, UtcDateTime
 from tenure.adapters.sql.columns import WORD, metadata, must, workspace_column
 
 _ACTIVE = text("state IN ('queued', 'running')")
@@ -86,7 +85,7 @@ event_payloads = Table(
     metadata,
     workspace_column(),
     must("position", BigInteger),
-    must("payload", LargeBinary),  # zstd-compressed JSON
+    must("payload", Bytes),  # zstd-compressed JSON
     PrimaryKeyConstraint("workspace_id", "position"),
 )
 

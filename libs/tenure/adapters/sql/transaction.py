@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 from sqlalchemy import ColumnElement, Dialect, Row, Select, Table
@@ -91,17 +91,12 @@ class Transaction:
         if not rows:
             return
         insert = _Insert.of(self.dialect, table, columns, keys, keep, replace)
-        bound = insert.bind(self.workspace_id, rows)
         with translated(self._where, is_reading=self._is_reading):
-            whole = len(bound) // ROWS_PER_STATEMENT * ROWS_PER_STATEMENT
-            if whole:
-                many = [
-                    tuple(chain.from_iterable(bound[start : start + ROWS_PER_STATEMENT]))
-                    for start in range(0, whole, ROWS_PER_STATEMENT)
-                ]
+            many, one = insert.bind(self.workspace_id, rows)
+            if many:
                 await self._connection.exec_driver_sql(insert.many, many)
-            if whole < len(bound):
-                await self._connection.exec_driver_sql(insert.one, bound[whole:])
+            if one:
+                await self._connection.exec_driver_sql(insert.one, one)
 
 
 class _Insert:
@@ -114,8 +109,9 @@ class _Insert:
         self._processors = [
             (place, processor)
             for place, name in enumerate(names)
-            if (processor := table.c[name].type.dialect_impl(dialect).bind_processor(dialect)) is not None
+            if place > 0 and (processor := table.c[name].type.dialect_impl(dialect).bind_processor(dialect)) is not None
         ]
+        self._workspace = table.c.workspace_id.type.dialect_impl(dialect).bind_processor(dialect) or str
 
     @staticmethod
     @lru_cache(maxsize=128)
@@ -139,12 +135,16 @@ class _Insert:
         compiled = statement.values(values if rows > 1 else values[0]).compile(dialect=dialect)
         return str(compiled)
 
-    def bind(self, workspace_id: str, rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Rows as the driver wants them."""
-        whole = [(workspace_id, *row) for row in rows]
-        if not self._processors:
-            return whole
-        columns = list(zip(*whole, strict=True))
+    def bind(
+        self, workspace_id: str, rows: Sequence[tuple[Any, ...]]
+    ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+        """Parameters of the statement for many rows, and of the one for the rows that are left over."""
+        columns: list[Iterable[Any]] = [repeat(self._workspace(workspace_id)), *zip(*rows, strict=True)]
         for place, processor in self._processors:
-            columns[place] = tuple(map(processor, columns[place]))
-        return list(zip(*columns, strict=True))
+            columns[place] = map(processor, columns[place])
+        flat = tuple(chain.from_iterable(zip(*columns, strict=False)))
+        width = len(columns)
+        block = width * ROWS_PER_STATEMENT
+        whole = len(rows) // ROWS_PER_STATEMENT * block
+        many = [flat[start : start + block] for start in range(0, whole, block)]
+        return many, [flat[start : start + width] for start in range(whole, len(flat), width)]

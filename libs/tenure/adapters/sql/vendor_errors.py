@@ -38,6 +38,8 @@ def translated(where: str, *, is_reading: bool = False) -> Iterator[None]:
     except DBAPIError as error:
         raise _translation(error, where, is_reading=is_reading) from error
     except StatementError as error:
+        if isinstance(error.orig, TenureError):  # a column type has refused the value, in our words
+            raise error.orig from None
         raise InvalidInput(f"A value does not fit its column: {error.orig}") from error
     except SQLAlchemyError as error:
         raise StoreUnavailable(f"The database {where} did not answer: {error}") from error
