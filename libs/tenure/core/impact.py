@@ -109,6 +109,11 @@ def rank(ties: Ties, seeds: Sequence[str]) -> list[Scored]:
     return combine(clues, candidates)
 
 
+def strength(scored: Scored, clue: Clue) -> float:
+    """How much a clue spoke for a candidate, in [0, 1], 1 for the one for which it spoke most."""
+    return scored.parts.get(clue.value, 0.0) * sum(WEIGHTS.values()) / WEIGHTS[clue]
+
+
 def combine(clues: Mapping[Clue, Mapping[str, float]], candidates: Sequence[str]) -> list[Scored]:
     """Each clue divided by its maximum over the candidates, weighted and summed; best first, ties by path.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tenure.code.resolve import OUTSIDE
 from tenure.core.context import MAX_LIMIT, MIN_LIMIT
 from tenure.core.errors import InvalidInput
-from tenure.core.impact import Clue, Scored, Ties, rank
+from tenure.core.impact import Clue, Scored, Ties, rank, strength
 from tenure.core.memory import NodeType
 from tenure.ports.records import FileState, Repository
 from tenure.ports.repositories import Database, UnitOfWork
@@ -17,14 +17,14 @@ from tenure.retrieval.ties import RepositoryTies
 
 REPOSITORIES_KEPT = 4
 """Repositories whose ties stay in memory, some 30 MB for 5,000 commits and 3,000 files."""
-UNRESOLVED_COUNTED = 1_000
-"""Unresolved references that are counted; more are told as "at least"."""
+UNRESOLVED_LOOKED_AT = 5_000
+"""Unresolved references of these names that are looked at; a number from there on says no more than a smaller one."""
 MAX_PATHS = 50
 """Files that can be asked about at once, as the wire model says."""
 LEFT_OUT_SEARCHED = 100_000
 _SUGGESTIONS = 3
-_PART_WORTH_A_WORD = 0.02
-"""Part of a score from which a clue is named as a reason."""
+STRONG = 0.5
+"""A clue is named as a reason when it speaks at least so much for a file as it could for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,8 @@ async def _answer(
         mine = [seed.path for seed in seeds if seed.language == language]
         known = await ties.of(work, language)
         best = [one for one in await asyncio.to_thread(rank, known, mine) if one.score > 0][:limit]
-        items += [_item(ties, known, mine, one) for one in best]
+        times = known.history.times_together(mine)
+        items += [_item(ties, known, mine, one, times[one.path]) for one in best]
         silent = [path for path in mine if path not in known.history]
         if silent:
             hints.append(
@@ -106,31 +107,28 @@ async def _answer(
     return sorted(items, key=lambda item: (-item.score, item.path))[:limit], hints
 
 
-def _item(ties: RepositoryTies, known: Ties, seeds: Sequence[str], one: Scored) -> ImpactItem:
+def _item(ties: RepositoryTies, known: Ties, seeds: Sequence[str], one: Scored, times: int) -> ImpactItem:
     parts = {name: round(part, 5) for name, part in one.parts.items()}
-    return ImpactItem(ties.files[one.path].id, one.path, one.score, parts, tuple(_why(ties, known, seeds, one)))
+    why = _why(ties, known, seeds, one, times)
+    return ImpactItem(ties.files[one.path].id, one.path, one.score, parts, tuple(why))
 
 
-def _why(ties: RepositoryTies, known: Ties, seeds: Sequence[str], one: Scored) -> list[str]:
-    """The clues in words, history first."""
+def _why(ties: RepositoryTies, known: Ties, seeds: Sequence[str], one: Scored, times: int) -> list[str]:
+    """The clues in words, history first; never empty, so that nobody has to guess why a file is there."""
     why = []
-    times = known.history.times_together(seeds)[one.path]
     last = known.history.last_together(seeds, one.path)
     if last is not None:
         commits = "1 commit" if times == 1 else f"{times} commits"
         why.append(f"changed together in {commits}, last {ties.commit_times[last].date().isoformat()}")
-    elif _speaks(one, Clue.NEARBY):
+    elif Clue.NEARBY.value in one.parts:
         why.append("changed together with files that changed with it")
     if known.imports.imports(one.path, seeds):
         why.append("imports it")
     if any(known.imports.imports(seed, (one.path,)) for seed in seeds):
         why.append("imported by it")
     words = {Clue.NAME: "similar name", Clue.CONTENT: "similar content", Clue.RECENT: "changed lately"}
-    return why + [word for clue, word in words.items() if _speaks(one, clue)]
-
-
-def _speaks(one: Scored, clue: Clue) -> bool:
-    return one.parts.get(clue.value, 0.0) >= _PART_WORTH_A_WORD
+    why += [word for clue, word in words.items() if strength(one, clue) >= STRONG]
+    return why or [words[max(words, key=lambda clue: strength(one, clue))]]
 
 
 async def _seeds(
@@ -181,7 +179,7 @@ async def _unresolved(work: UnitOfWork, seeds: Sequence[FileState], files: set[s
         if node.type in {NodeType.CLASS, NodeType.FUNCTION} and node.source.qualified_name
     }
     asked = sorted(name for name in names if not (name.startswith("__") and name.endswith("__")))
-    found = await work.edges.unresolved(asked, UNRESOLVED_COUNTED)
+    found = await work.edges.unresolved(asked, UNRESOLVED_LOOKED_AT)
     return sum(1 for one in found if one.kind != OUTSIDE and one.owner_id in files and one.owner_id not in own)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.core.cochange import ChangeHistory, PastChange
-from tenure.core.impact import SHORTLIST, WEIGHTS, Clue, ImportGraph, Ties, combine, rank
+from tenure.core.impact import SHORTLIST, WEIGHTS, Clue, ImportGraph, Ties, combine, rank, strength
 from tenure.core.likeness import ContentIndex, PathNames
 from tenure.core.sparse import Sparse, pack
 
@@ -93,3 +93,5 @@ def test_the_unit_of_a_clue_does_not_matter(clues: dict[Clue, dict[str, float]],
 def test_the_best_of_a_clue_gets_its_whole_weight(clue: Clue) -> None:
     best = combine({clue: {PATHS[0]: 4.0, PATHS[1]: 1.0}}, PATHS)[0]
     assert best.score == pytest.approx(WEIGHTS[clue] / sum(WEIGHTS.values()))
+    assert strength(best, clue) == pytest.approx(1.0)
+    assert all(strength(best, other) == 0 for other in Clue if other is not clue)
