@@ -5,13 +5,13 @@ from datetime import datetime
 
 from pydantic import Field
 
-from tenure.contracts.wire import Shown, ShownDocument, Wire
+from tenure.contracts.wire import Shown, ShownDocument, Wire, WireRequest
 from tenure.core.commands import JobKind, JobState
 from tenure.core.memory import ParseStatus
 from tenure.ports.records import RepositoryKind
 
 
-class NewRepository(Wire):
+class NewRepository(WireRequest):
     """A tree to index: any folder inside it names it. `tree` chooses a branch or commit of a bare repository."""
 
     path: str = Field(min_length=1, max_length=4096)
@@ -34,7 +34,7 @@ class RepositoryOut(Wire):
     detail: Shown
 
 
-class IndexRequest(Wire):
+class IndexRequest(WireRequest):
     """`full` parses every file again."""
 
     full: bool = False

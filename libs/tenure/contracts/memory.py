@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import AwareDatetime, Field
 
-from tenure.contracts.wire import Wire
+from tenure.contracts.wire import Wire, WireRequest
 from tenure.core.events import Event, EventType
 
 
-class NewEvent(Wire):
+class NewEvent(WireRequest):
     """A fact. `id` is the sender's idempotency key: sent twice, it is stored once."""
 
     id: str = Field(min_length=1, max_length=200)
@@ -25,7 +25,7 @@ class NewEvent(Wire):
         return Event(self.id, self.type, self.at, self.payload, self.session_id, actor, self.payload_version)
 
 
-class NewEvents(Wire):
+class NewEvents(WireRequest):
     """Facts in order."""
 
     events: tuple[NewEvent, ...] = Field(min_length=1, max_length=500)
@@ -51,7 +51,7 @@ class EventOut(Wire):
     payload: Mapping[str, Any]
 
 
-class NewSession(Wire):
+class NewSession(WireRequest):
     """A piece of work."""
 
     task: str = Field(min_length=1, max_length=10_000)

@@ -5,13 +5,13 @@ from typing import Any
 
 from pydantic import Field
 
-from tenure.contracts.wire import Shown, Wire
+from tenure.contracts.wire import Shown, Wire, WireRequest
 from tenure.core import context
 from tenure.core.context import FusionMethod, IncludeTests, OmissionReason, RecencyDecay
 from tenure.core.memory import EdgeType, MemoryKind, NodeState, NodeType, Trust
 
 
-class RetrieveRequest(Wire):
+class RetrieveRequest(WireRequest):
     """A question with its options; each default is that of SPEC section 4."""
 
     query: str = Field(max_length=context.MAX_QUERY_CHARS)
@@ -176,7 +176,7 @@ class PromptOut(Wire):
     bundle: BundleOut
 
 
-class ImpactRequest(Wire):
+class ImpactRequest(WireRequest):
     """Files of one repository, by path; what else changes with them is asked."""
 
     repository_id: str

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tenure.contracts.wire import Shown, Wire
+from tenure.contracts.wire import Shown, Wire, WireRequest
 from tenure.ports.records import Role
 
 Name = Annotated[
@@ -14,7 +14,7 @@ Name = Annotated[
 """A name that a person can type and read: no control characters, no blanks around it."""
 
 
-class NewWorkspace(Wire):
+class NewWorkspace(WireRequest):
     """A workspace to create."""
 
     name: Name
@@ -37,7 +37,7 @@ class LocatedOut(Wire):
     root: Shown
 
 
-class NewMember(Wire):
+class NewMember(WireRequest):
     """A member to add: an existing principal by id, or a new one by name."""
 
     name: Name
@@ -53,7 +53,7 @@ class MemberOut(Wire):
     role: Role
 
 
-class NewKey(Wire):
+class NewKey(WireRequest):
     """A key to issue for a member."""
 
     principal_id: str

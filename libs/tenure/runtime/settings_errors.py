@@ -21,11 +21,11 @@ class Origins:
         self._of[key] = origin
 
     def of(self, key: str) -> str:
-        """Where it came from; an entry of a list comes from where the list does."""
-        for known, origin in self._of.items():
-            if key == known or key.startswith(f"{known}."):
-                return origin
-        return self._file
+        """Where it came from; an entry of a list comes from where the list does, a section from what was put in it."""
+        related = (
+            o for known, o in self._of.items() if f"{key}.".startswith(f"{known}.") or known.startswith(f"{key}.")
+        )
+        return next(related, self._file)
 
 
 def explain(error: ValidationError, known: Sequence[str], origins: Origins) -> str:

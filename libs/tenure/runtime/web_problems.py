@@ -58,5 +58,8 @@ async def on_unexpected(_: Request, error: Exception) -> Response:  # noqa: ARG0
 
 
 def _reason(entry: Any) -> str:
-    cause = entry.get("ctx", {}).get("error") if entry["type"] == "json_invalid" else None
-    return f"{entry['msg']}: {cause}" if cause else str(entry["msg"])
+    if entry["type"] == "json_invalid":
+        return f"{entry['msg']}: {entry['ctx']['error']}"
+    if entry["type"] == "string_unicode":
+        return "it holds characters that are no text (lone surrogates); send valid Unicode"
+    return str(entry["msg"]).removeprefix("Value error, ")
