@@ -179,6 +179,10 @@ class Edges(Protocol):
         """Remove exactly these edges, by (owner, source, type, target); ones that are gone are passed over."""
         ...
 
+    async def touched_by(self, commit_ids: Sequence[str]) -> list[Edge]:
+        """`touched` edges that begin at these commits, by commit, then file."""
+        ...
+
     async def touching(self, file_ids: Sequence[str]) -> list[Edge]:
         """`touched` edges that end at these files."""
         ...

@@ -9,8 +9,7 @@ from typing import TypeVar
 
 from tenure.core.context import RetrieveOptions
 from tenure.core.errors import TenureError
-from tenure.core.memory import EdgeType, Node
-from tenure.ports.graph_store import GraphStore
+from tenure.core.memory import Node
 from tenure.ports.models import Embedder
 from tenure.ports.repositories import Database
 from tenure.ports.vector_store import Hit, Query, SearchFilter, Space, VectorStore
@@ -20,8 +19,6 @@ OVER_FETCH = 3
 """Candidates per source for each item asked for."""
 FILES, CHUNKS, EPISODES = 100, 200, 100
 """Least candidates of a search: fewer lose answers of long questions (docs/benchmarks.md)."""
-TOUCHED_PER_EPISODE = 50
-"""Files of one commit that are followed; wider commits say little about each file."""
 MAX_NAMED_FILES = 5000
 """Files whose last path part a question names: `__init__.py` has many."""
 Found = TypeVar("Found")
@@ -90,13 +87,11 @@ class Sources:
         self,
         database: Database,
         vectors: VectorStore,
-        graph: GraphStore,
         embedder: Embedder,
         deadline_seconds: float,
     ) -> None:
         self._database = database
         self._vectors = vectors
-        self._graph = graph
         self._embedder = embedder
         self._deadline = deadline_seconds
 
@@ -122,7 +117,7 @@ class Sources:
         answers.named = named
         episodes = [hit.node_id for hit in answers.hits.get(Source.EPISODE_TITLE, ())]
         if episodes:
-            answers.touched = await self._within("graph", answers, self._touched(workspace_id, episodes), {})
+            answers.touched = await self._within("episodes", answers, self._touched(workspace_id, episodes), {})
         return answers
 
     async def _within(self, name: str, answers: Answers, work: Awaitable[Found], default: Found) -> Found:
@@ -171,10 +166,9 @@ class Sources:
         return Named(definitions, files)
 
     async def _touched(self, workspace_id: str, commits: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
-        steps = await self._graph.neighbours(
-            workspace_id, commits, [EdgeType.TOUCHED], fan_out=TOUCHED_PER_EPISODE, max_degree=1_000_000
-        )
+        async with self._database.reading(workspace_id) as work:
+            edges = await work.edges.touched_by(commits)
         touched: dict[str, list[tuple[str, float]]] = {}
-        for step in steps:
-            touched.setdefault(step.from_id, []).append((step.to_id, step.weight))
+        for edge in edges:
+            touched.setdefault(edge.source_id, []).append((edge.target_id, edge.weight))
         return touched

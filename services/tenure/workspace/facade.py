@@ -135,7 +135,6 @@ def _retrieval(infrastructure: Infrastructure, ingestion: IngestionService, tuni
     sources = Sources(
         database=database,
         vectors=infrastructure.vectors,
-        graph=infrastructure.graph,
         embedder=embedder,
         deadline_seconds=settings.retrieval.source_deadline_ms / 1000,
     )

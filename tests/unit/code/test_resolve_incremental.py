@@ -74,33 +74,43 @@ def test_random_edits_resolved_step_by_step_equal_a_full_resolve(
         assert repository.rows() == PythonRepository(repository.texts).rows()
 
 
-EVERYTHING = """
-import core, pkg, pkg.core, pkg.sub.core, space.core
-from pkg import core as one
-from pkg.sub import core as two
-from . import core as three
-from .. import core as four
-from ...pkg import core as five
-from ..core import f as six
+ABSOLUTE = """
+import core, pkg.core as one, pkg.sub.core as two
+from pkg import core as three
 def f():
-    core.f(); pkg.f(); pkg.core.f(); pkg.sub.core.f(); space.core.f()
-    one.f(); two.f(); three.f(); four.f(); five.f(); six()
+    core.f(); one.f(); two.f(); three.f()
 """
-FOLDERS = ["", "pkg/", "pkg/sub/", "src/", "src/pkg/", "lib/", "lib/pkg/sub/", "tests/", "tests/pkg/", "space/", "x/y/pkg/"]
-TOGGLES = [folder + base for folder in FOLDERS for base in ("__init__.py", "core.py", "pkg.py", "core.pyi")]
+RELATIVE = """
+from . import core as one
+from .. import core as two
+from ...pkg import core as three
+from ..core import f as four
+def f():
+    one.f(); two.f(); three.f(); four()
+"""
+FOLDERS_ALONE = """
+import space, pkg.sub
+from pkg import sub
+def f():
+    space.f(); pkg.sub.f(); sub.f()
+"""
+FOLDERS = ["", "pkg/", "pkg/sub/", "src/", "src/pkg/", "tests/", "tests/pkg/", "space/", "x/y/pkg/"]
+TOGGLES = [folder + base for folder in FOLDERS for base in ("__init__.py", "core.py", "other.py", "core.pyi")]
+contents = st.sampled_from([ABSOLUTE, RELATIVE, FOLDERS_ALONE])
+toggles = st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=1, max_size=2)
 
 
 @settings(max_examples=100, deadline=None)
 @given(
-    st.sets(st.sampled_from(TOGGLES), min_size=5, max_size=14),
-    st.lists(st.sets(st.sampled_from(TOGGLES), min_size=1, max_size=3), min_size=1, max_size=5),
+    st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=5, max_size=16),
+    st.lists(toggles, min_size=3, max_size=8),
 )
 def test_files_that_come_and_go_change_what_names_mean_for_exactly_their_dependents(
-    paths: set[str], toggles: list[set[str]]
+    texts: dict[str, str], changes: list[dict[str, str]]
 ) -> None:
-    repository = PythonRepository(dict.fromkeys(sorted(paths), EVERYTHING))
-    for toggled in toggles:
-        repository.change({path: None if path in repository.texts else EVERYTHING for path in sorted(toggled)})
+    repository = PythonRepository(texts)
+    for change in changes:
+        repository.change({path: None if path in repository.texts else new for path, new in change.items()})
         assert repository.rows() == PythonRepository(repository.texts).rows()
 
 
@@ -113,3 +123,21 @@ def test_the_order_of_resolving_changes_nothing(texts: dict[str, str], random: o
     random.shuffle(paths)  # type: ignore[attr-defined]  # hypothesis hands out a random.Random
     repository.resolve(paths)
     assert repository.rows() == before
+
+
+def test_names_that_depend_on_each_other_in_a_circle_mean_the_same_in_every_order() -> None:
+    texts = {
+        "a.py": "try:\n    from b import n\nexcept ImportError:\n    from c import n",
+        "b.py": "try:\n    from a import n\nexcept ImportError:\n    from d import n",
+        "c.py": "def n(): pass",
+        "d.py": "def n(): pass",
+        "use_a.py": "import a\na.n()",
+        "use_b.py": "import b\nb.n()",
+    }
+    repository = PythonRepository(texts)
+    before = repository.rows()
+    assert repository.edges("calls") == {("use_a.py", "d.py:n"), ("use_b.py", "c.py:n")}
+    for order in (["use_a.py", "use_b.py"], ["use_b.py", "use_a.py"]):
+        repository.table.questions.forget()
+        repository.resolve(order)
+        assert repository.rows() == before

@@ -104,7 +104,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         """The bare function: bulk writes call it often."""
         return to_microseconds if dialect.name == "sqlite" else super().bind_processor(dialect)
 
-    def result_processor(self, dialect: Dialect, coltype: Any) -> Any:
+    def result_processor(self, dialect: Dialect, coltype: Any) -> Any:  # noqa: ARG002 - the base's signature
         """Always UTC."""
         return from_microseconds if dialect.name == "sqlite" else in_utc
 

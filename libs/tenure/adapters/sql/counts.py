@@ -53,8 +53,8 @@ class _Counter:
 
     async def groups(self, table: Table, column: Any) -> dict[Any, int]:
         """Rows by the value of a column."""
-        rows = await self._transaction.rows(self._of(table, column, func.count()).group_by(column).order_by(column))
-        return {row[0]: row[1] for row in rows}
+        query = self._of(table, column.label("value"), func.count().label("rows")).group_by(column).order_by(column)
+        return {row.value: row.rows for row in await self._transaction.rows(query)}
 
     async def lines(self) -> int:
         """Lines of all files."""

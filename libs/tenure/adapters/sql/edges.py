@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Row, delete, select, true, update
+from sqlalchemy import ColumnElement, Row, delete, select, true, update
 
 from tenure.adapters.sql import schema
 from tenure.adapters.sql.owned_rows import add_edges, is_not_contains, owner_queries, remove_edges, replace_edges
@@ -84,17 +84,24 @@ class SqlEdges:
         if file_ids:
             await self._set_resolved(file_ids, is_resolved=False)
 
+    async def touched_by(self, commit_ids: Sequence[str]) -> list[Edge]:
+        """`touched` edges that begin at these commits, by commit, then file."""
+        return await self._touched(schema.edges.c.source_id, commit_ids)
+
     async def touching(self, file_ids: Sequence[str]) -> list[Edge]:
         """`touched` edges that end at these files, by file, then commit."""
-        if not file_ids:
+        return await self._touched(schema.edges.c.target_id, file_ids)
+
+    async def _touched(self, end: ColumnElement[Any], node_ids: Sequence[str]) -> list[Edge]:
+        if not node_ids:
             return []
         table = schema.edges
         query = select(table).where(
             self._transaction.mine(table),
-            self._transaction.among(table.c.target_id, file_ids),
+            self._transaction.among(end, node_ids),
             table.c.type == EdgeType.TOUCHED.value,
         )
-        rows = await self._transaction.rows(query.order_by(table.c.target_id, table.c.source_id))
+        rows = await self._transaction.rows(query.order_by(end, table.c.source_id, table.c.target_id))
         return [edge_of(row) for row in rows]
 
     async def unresolved(self, names: Sequence[str], limit: int = 100) -> list[Unresolved]:

@@ -97,11 +97,11 @@ async def _steps(
     )
     step = edges.alias("step")
     degree = _degree(step, far, transaction.workspace_id, max_degree)
-    query = select(step.c[near], step.c[far], step.c.type, step.c.weight, degree).where(
-        step.c.workspace_id == transaction.workspace_id, step.c.number.in_(chosen)
-    )
+    query = select(
+        step.c[near].label("near"), step.c[far].label("far"), step.c.type, step.c.weight, degree.label("degree")
+    ).where(step.c.workspace_id == transaction.workspace_id, step.c.number.in_(chosen))
     rows = await transaction.rows(query.select_from(seed, type_, step))
-    return [Neighbour(row[0], row[1], EdgeType(row[2]), row[3], is_forward, row[4]) for row in rows]
+    return [Neighbour(row.near, row.far, EdgeType(row.type), row.weight, is_forward, row.degree) for row in rows]
 
 
 def _degree(edge: FromClause, far: str, workspace_id: str, max_degree: int) -> ColumnElement[int]:
