@@ -1,0 +1,321 @@
+"""The embedded vector store: Qdrant Edge, in this process, in one folder."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from qdrant_edge import (
+    CountRequest,
+    EdgeShard,
+    FieldCondition,
+    Filter,
+    HasIdCondition,
+    HasVectorCondition,
+    PointVectors,
+    QueryBatchRequest,
+    RangeFloat,
+    ScrollRequest,
+    UpdateOperation,
+)
+from qdrant_edge import Point as EdgePoint
+
+from tenure.adapters.qdrant_edge_folder import MIN_FREE_BYTES, StoreFolder, vendor_errors
+from tenure.adapters.qdrant_edge_points import (
+    SCAN_FIELDS,
+    canonical_id,
+    check_query,
+    dense_values,
+    edge_point,
+    edge_query,
+    equals,
+    hit_of,
+    in_workspace,
+    one_of,
+    scope_of,
+    space_of,
+    with_ids,
+)
+from tenure.core.errors import RecordConflict, StoreUnavailable
+from tenure.core.sparse import Sparse
+from tenure.ports.vector_store import Dense, Hit, Point, Query, Space
+
+WRITE_BATCH = 500
+"""Points in one entry of the log: a write holds searches up no longer than this takes (some 50 ms)."""
+SCAN_PAGE = 1000
+"""Points read at a time while scanning."""
+READ_THREADS = 4
+"""Searches run at a time. Edge works outside of Python's lock, so they use as many cores as there are."""
+TIE_MARGIN = 8
+"""Hits asked for beyond the limit, so that points of equal score at the limit are told apart by id."""
+_T = TypeVar("_T")
+_Item = TypeVar("_Item")
+
+
+class QdrantEdgeVectorStore:
+    """Vectors in one folder, opened by one process at a time. Made by `open`.
+
+    Writes are in Edge's log when the call returns, so killing the process loses none of them. They run one at a
+    time on their own thread, searches on others; the event loop waits for neither.
+    """
+
+    def __init__(self, folder: StoreFolder, shard: EdgeShard, dimension: int, read_threads: int) -> None:
+        self._folder = folder
+        self._shard = shard
+        self._dimension = dimension
+        self._readers = ThreadPoolExecutor(read_threads, "vectors-read")
+        self._writer = ThreadPoolExecutor(1, "vectors-write")
+        self._is_closed = False
+
+    @classmethod
+    async def open(
+        cls, path: Path, dimension: int, read_threads: int = READ_THREADS, min_free_bytes: int = MIN_FREE_BYTES
+    ) -> "QdrantEdgeVectorStore":
+        """The store in this folder, made if there is none.
+
+        Raises `StoreMismatch` if it was made for another dimension, `StoreUnavailable` if another process has it open,
+        if it is damaged, or if the disk is full; the message says what to do.
+        """
+
+        def claim() -> tuple[StoreFolder, EdgeShard]:
+            folder = StoreFolder.claim(path, min_free_bytes)
+            try:
+                return folder, folder.open_shard(dimension)
+            except BaseException:
+                folder.release()
+                raise
+
+        folder, shard = await asyncio.to_thread(claim)
+        return cls(folder, shard, dimension, read_threads)
+
+    @property
+    def dimension(self) -> int:
+        """The dimension of the dense space."""
+        return self._dimension
+
+    async def upsert(self, workspace_id: str, points: Sequence[Point]) -> None:
+        """Store the points whole; `RecordConflict` if another workspace has a point of the same id."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+
+        def write() -> None:
+            converted = [edge_point(workspace, point, self._dimension) for point in points]
+            for batch in _batches(converted, WRITE_BATCH):
+                self._refuse_foreign(workspace, batch)
+                self._update(UpdateOperation.upsert_points(batch))
+
+        await self._write(write)
+
+    async def set_dense(self, workspace_id: str, vectors: Mapping[str, Dense]) -> None:
+        """Give existing points of this workspace their dense vector."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+
+        def write() -> None:
+            converted = [
+                (canonical_id(point_id, "the point id"), dense_values(vector, self._dimension, f"point {point_id}"))
+                for point_id, vector in vectors.items()
+            ]
+            for batch in _batches(converted, WRITE_BATCH):
+                present = self._present(workspace, [point_id for point_id, _ in batch])
+                named = [
+                    PointVectors(point_id, {Space.DENSE.value: values})
+                    for point_id, values in batch
+                    if point_id in present
+                ]
+                if named:
+                    self._update(UpdateOperation.update_vectors(named))
+
+        await self._write(write)
+
+    async def delete(self, workspace_id: str, point_ids: Sequence[str]) -> None:
+        """Remove these points of this workspace."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+        wanted = [canonical_id(point_id, "the point id") for point_id in point_ids]
+
+        def write() -> None:
+            for batch in _batches(wanted, WRITE_BATCH):
+                self._delete_where(in_workspace(workspace), with_ids(batch))
+
+        await self._write(write)
+
+    async def delete_owned(
+        self, workspace_id: str, owner_id: str, before_revision: int, spaces: Sequence[Space]
+    ) -> None:
+        """Remove the points of one owner, of these kinds, whose revision is lower than given."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+        scopes = [scope_of(workspace, space) for space in spaces if space is not Space.DENSE]
+        if not scopes:
+            return
+        older = FieldCondition(key="revision", range=RangeFloat(lt=before_revision))
+        await self._write(lambda: self._delete_where(one_of("scope", scopes), equals("owner", owner_id), older))
+
+    async def delete_repository(self, workspace_id: str, repository_id: str) -> None:
+        """Remove all points of one repository of this workspace."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+        await self._write(lambda: self._delete_where(in_workspace(workspace), equals("repository", repository_id)))
+
+    async def delete_workspace(self, workspace_id: str) -> None:
+        """Remove all points of this workspace and of no other."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+        await self._write(lambda: self._delete_where(in_workspace(workspace)))
+
+    async def search(self, workspace_id: str, queries: Sequence[Query]) -> list[list[Hit]]:
+        """The hits of each query, best first, ties by point id.
+
+        Queries of one space share a batch, which takes their document frequencies from one corpus; spaces run side by
+        side.
+        """
+        workspace = canonical_id(workspace_id, "the workspace id")
+        by_space: dict[Space, list[int]] = {}
+        found: list[list[Hit]] = [[] for _ in queries]
+        for position, query in enumerate(queries):
+            check_query(query)
+            if not isinstance(query.vector, Sparse) or len(query.vector.indices):
+                by_space.setdefault(query.space, []).append(position)
+
+        async def ask(positions: list[int]) -> None:
+            asked = [queries[position] for position in positions]
+            for position, hits in zip(positions, await self._read(lambda: self._search(workspace, asked)), strict=True):
+                found[position] = hits
+
+        await asyncio.gather(*(ask(positions) for positions in by_space.values()))
+        return found
+
+    async def has_dense(self, workspace_id: str, point_ids: Sequence[str]) -> set[str]:
+        """Those of the ids that exist in this workspace and have a dense vector."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+        wanted = [canonical_id(point_id, "the point id") for point_id in point_ids]
+
+        def read() -> set[str]:
+            has_vector = HasVectorCondition(Space.DENSE.value)
+            found: set[str] = set()
+            for batch in _batches(wanted, SCAN_PAGE):
+                found |= self._present(workspace, batch, has_vector)
+            return found
+
+        return await self._read(read)
+
+    async def scan(
+        self, workspace_id: str, repository_id: str | None = None
+    ) -> AsyncIterator[tuple[str, Space, str, int]]:
+        """Every point as (id, kind, owner id, revision), read page by page."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+        conditions: list[FieldCondition] = [in_workspace(workspace)]
+        if repository_id is not None:
+            conditions.append(equals("repository", repository_id))
+        offset = None
+        while True:
+            page = ScrollRequest(
+                offset=offset, limit=SCAN_PAGE, filter=Filter(must=list(conditions)), with_payload=SCAN_FIELDS
+            )
+            records, offset = await self._read(partial(self._shard.scroll, page))
+            for record in records:
+                payload = record.payload or {}
+                yield str(record.id), space_of(payload["scope"]), payload["owner"], payload["revision"]
+            if offset is None:
+                return
+
+    async def count(self, workspace_id: str, space: Space | None = None) -> int:
+        """How many points the workspace has, of one kind (for `DENSE`: with a dense vector) or in all."""
+        workspace = canonical_id(workspace_id, "the workspace id")
+        conditions: list[FieldCondition | HasVectorCondition] = [in_workspace(workspace)]
+        if space is Space.DENSE:
+            conditions.append(HasVectorCondition(space.value))
+        elif space is not None:
+            conditions = [equals("scope", scope_of(workspace, space))]
+        return await self._read(lambda: self._shard.count(CountRequest(filter=Filter(must=list(conditions)))))
+
+    async def optimize(self) -> bool:
+        """Give the room of deleted points back; True if there was something to do. For quiet hours: later writes wait,
+        some 20 s of one core for 100,000 points. Needs free disk for a second copy of the store.
+        """
+
+        def write() -> bool:
+            self._folder.require_space(self._folder.shard_bytes())
+            return self._shard.optimize()
+
+        return await self._write(write)
+
+    async def check(self) -> str:
+        """One line that says what answers."""
+        points = (await self._read(self._shard.info)).points_count
+        return f"Qdrant Edge in {self._folder.path}: {points} points, dense vectors of {self._dimension} numbers"
+
+    async def close(self) -> None:
+        """Flush and release the store, after what is under way has ended. Closing twice is fine."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+
+        def release() -> None:
+            self._readers.shutdown()
+            self._writer.shutdown()
+            try:
+                with vendor_errors(self._folder.path):
+                    points = self._shard.info().points_count
+                    self._shard.flush()
+                    self._shard.close()
+                self._folder.write_stamp(self._dimension, points)
+            finally:
+                self._folder.release()
+
+        await asyncio.to_thread(release)
+
+    def _search(self, workspace: str, queries: Sequence[Query]) -> list[list[Hit]]:
+        """Hits of queries in one space. A limit that cuts through equal scores is widened until it does not."""
+        limits = [query.limit + TIE_MARGIN for query in queries]
+        found: list[list[Hit]] = [[] for _ in queries]
+        open_queries = list(range(len(queries)))
+        while open_queries:
+            requests = [edge_query(workspace, queries[at], self._dimension, limits[at]) for at in open_queries]
+            cut = []
+            for at, points in zip(open_queries, self._shard.query_batch(QueryBatchRequest(requests)), strict=True):
+                limit = queries[at].limit
+                if len(points) == limits[at] and points[-1].score == points[limit - 1].score:
+                    limits[at] *= 4
+                    cut.append(at)
+                hits = [hit_of(point, queries[at].space) for point in points]
+                found[at] = sorted(hits, key=lambda hit: (-hit.score, hit.point_id))[:limit]
+            open_queries = cut
+        return found
+
+    def _present(self, workspace: str, point_ids: Sequence[str], *conditions: HasVectorCondition) -> set[str]:
+        wanted = Filter(must=[in_workspace(workspace), with_ids(point_ids), *conditions])
+        page = ScrollRequest(limit=len(point_ids), filter=wanted, with_payload=False)
+        return {str(record.id) for record in self._shard.scroll(page)[0]}
+
+    def _refuse_foreign(self, workspace: str, points: Sequence[EdgePoint]) -> None:
+        foreign = Filter(must=[with_ids(str(point.id) for point in points)], must_not=[in_workspace(workspace)])
+        if self._shard.count(CountRequest(filter=foreign)):
+            raise RecordConflict(
+                "a point id is taken outside of this workspace; ids must be derived from the workspace"
+            )
+
+    def _delete_where(self, *conditions: FieldCondition | HasIdCondition) -> None:
+        self._update(UpdateOperation.delete_points_by_filter(Filter(must=list(conditions))))
+
+    def _update(self, operation: UpdateOperation) -> None:
+        self._folder.require_space()
+        self._shard.update(operation)
+
+    async def _read(self, work: Callable[[], _T]) -> _T:
+        return await self._run(self._readers, work)
+
+    async def _write(self, work: Callable[[], _T]) -> _T:
+        return await self._run(self._writer, work)
+
+    async def _run(self, executor: ThreadPoolExecutor, work: Callable[[], _T]) -> _T:
+        if self._is_closed:
+            raise StoreUnavailable(f"the vector store {self._folder.path} is closed; open it again")
+
+        def guarded() -> _T:
+            with vendor_errors(self._folder.path):
+                return work()
+
+        return await asyncio.get_running_loop().run_in_executor(executor, guarded)
+
+
+def _batches(items: Sequence[_Item], size: int) -> Iterator[list[_Item]]:
+    for start in range(0, len(items), size):
+        yield list(items[start : start + size])

@@ -1,0 +1,206 @@
+"""Between the port's words and Qdrant Edge's: points, filters and queries, checked before Edge sees them.
+
+Edge checks little itself and writes to its log first, so a malformed vector would stay in the folder for good.
+"""
+
+import re
+import uuid
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from qdrant_edge import (
+    FieldCondition,
+    Filter,
+    HasIdCondition,
+    IdfParams,
+    MatchAny,
+    MatchPrefix,
+    MatchValue,
+    Point,
+    QueryRequest,
+    ScoredPoint,
+    SearchParams,
+    SparseVector,
+)
+from qdrant_edge import Query as EdgeQuery
+
+from tenure.core.errors import InvalidInput, StoreMismatch
+from tenure.core.sparse import Sparse
+from tenure.ports import vector_store as port
+from tenure.ports.vector_store import Space
+
+SPARSE_SPACES = tuple(space for space in Space if space is not Space.DENSE)
+MAX_TERM_INDEX = 2**32 - 1
+"""Edge keeps term indices as unsigned 32-bit numbers."""
+HIT_FIELDS = ["node", "owner", "path"]
+SCAN_FIELDS = ["scope", "owner", "revision"]
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPED_SURROGATE = re.compile("\0([0-9a-f]{4})")
+
+
+def canonical_id(value: str, what: str) -> str:
+    """The id as canonical lower-case UUID text; `InvalidInput` if it is none."""
+    try:
+        return str(uuid.UUID(value))
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InvalidInput(f"{what} {value!r} is not a UUID; send the id as Tenure returned it") from error
+
+
+def dense_values(vector: port.Dense, dimension: int, owner: str) -> list[float]:
+    """The numbers of a dense vector; `StoreMismatch` if there are not `dimension` of them."""
+    values = np.asarray(vector, dtype=np.float32)
+    if values.shape != (dimension,):
+        raise StoreMismatch(
+            f"{owner} has a vector of {values.size} numbers, but this store was made for {dimension}; configure the "
+            "model that filled the store, or run `tenure reembed` to fill it again"
+        )
+    if not np.isfinite(values).all():
+        raise InvalidInput(f"{owner} has a dense vector with numbers that are not finite; embed the text again")
+    numbers: list[float] = values.tolist()
+    return numbers
+
+
+def sparse_vector(vector: Sparse, owner: str) -> SparseVector:
+    """The sparse vector as Edge takes it; `InvalidInput` if its terms or weights are malformed."""
+    indices, values = np.asarray(vector.indices, dtype=np.int64), np.asarray(vector.values, dtype=np.float32)
+    if indices.shape != values.shape or indices.ndim != 1:
+        raise InvalidInput(f"{owner} has a sparse vector of {indices.size} terms but {values.size} weights")
+    if indices.size and not 0 <= int(indices.min()) <= int(indices.max()) <= MAX_TERM_INDEX:
+        raise InvalidInput(f"{owner} has a sparse vector with a term outside 0..{MAX_TERM_INDEX}")
+    if len(np.unique(indices)) != indices.size:
+        raise InvalidInput(f"{owner} has a sparse vector that names a term twice; add their weights up first")
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise InvalidInput(f"{owner} has a sparse vector with a weight that is negative or not finite")
+    return SparseVector(indices.tolist(), values.tolist())
+
+
+def scope_of(workspace_id: str, space: Space) -> str:
+    """One keyword for workspace and kind: one condition is checked several times faster than two."""
+    return f"{workspace_id}/{space.value}"
+
+
+def space_of(scope: str) -> Space:
+    """The kind of a point, from its scope."""
+    return Space(scope.rpartition("/")[2])
+
+
+def stored_path(path: str) -> str:
+    """The path as valid Unicode: what could not be decoded is escaped behind a NUL, which no path holds."""
+    return _LONE_SURROGATE.sub(lambda match: f"\0{ord(match[0]):04x}", path)
+
+
+def original_path(stored: str) -> str:
+    """The inverse of `stored_path`."""
+    return _ESCAPED_SURROGATE.sub(lambda match: chr(int(match[1], 16)), stored)
+
+
+def edge_point(workspace_id: str, point: port.Point, dimension: int) -> Point:
+    """The point as Edge takes it, or `InvalidInput`, `StoreMismatch`."""
+    point_id = canonical_id(point.id, "the point id")
+    kinds = [space for space in point.vectors if space is not Space.DENSE]
+    if len(kinds) != 1:
+        raise InvalidInput(f"point {point_id} has {len(kinds)} sparse vectors; its kind is the one that it carries")
+    vectors = {
+        space.value: (
+            sparse_vector(vector, f"point {point_id}")
+            if isinstance(vector, Sparse)
+            else dense_values(vector, dimension, f"point {point_id}")
+        )
+        for space, vector in point.vectors.items()
+    }
+    return Point(point_id, vectors, _payload(workspace_id, kinds[0], point.fields))
+
+
+def _payload(workspace_id: str, kind: Space, fields: port.PointFilterFields) -> dict[str, str | int]:
+    """Folders are found by the path's beginning, so they are not stored. `is_test` is a number because the binding
+    turns True and False into 1 and 0 in filters, but not in payloads.
+    """
+    return {
+        "scope": scope_of(workspace_id, kind),
+        "repository": fields.repository_id,
+        "owner": fields.owner_id,
+        "node": fields.node_id,
+        "revision": fields.revision,
+        "path": stored_path(fields.path),
+        "is_test": int(fields.is_test),
+        "language": fields.language,
+    }
+
+
+def equals(field: str, value: str | int) -> FieldCondition:
+    """Exactly this value."""
+    return FieldCondition(key=field, match=MatchValue(value))
+
+
+def one_of(field: str, values: Iterable[str]) -> FieldCondition:
+    """One of these values."""
+    return FieldCondition(key=field, match=MatchAny(list(values)))
+
+
+def in_workspace(workspace_id: str) -> FieldCondition:
+    """Any kind, this workspace: a scope begins with the workspace's id, which has a fixed length."""
+    return FieldCondition(key="scope", match=MatchPrefix(f"{workspace_id}/"))
+
+
+def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
+    """One of these points."""
+    return HasIdCondition(set(point_ids))
+
+
+def edge_query(workspace_id: str, query: port.Query, dimension: int, limit: int) -> QueryRequest:
+    """The query as Edge takes it, with its scope in the filter and in the corpus of its document frequencies."""
+    params = None
+    if isinstance(query.vector, Sparse):
+        scope = equals("scope", scope_of(workspace_id, query.space))
+        vector: SparseVector | list[float] = sparse_vector(query.vector, "the query")
+        params = SearchParams(idf=IdfParams(Filter(must=[scope])))
+    else:
+        scope = in_workspace(workspace_id)
+        vector = dense_values(query.vector, dimension, "the query")
+    return QueryRequest(
+        query=EdgeQuery.Nearest(vector, using=query.space.value),
+        limit=limit,
+        filter=Filter(must=[scope, *_conditions(query.filter)]),
+        params=params,
+        with_payload=HIT_FIELDS,
+    )
+
+
+def check_query(query: port.Query) -> None:
+    """`InvalidInput` if the vector does not belong to the space, or the limit is no number of hits."""
+    if isinstance(query.vector, Sparse) is (query.space is Space.DENSE):
+        raise InvalidInput(f"a query in the space {query.space.value!r} came with a vector of another kind")
+    if query.limit < 1:
+        raise InvalidInput(f"a query asks for {query.limit} hits; ask for at least 1")
+
+
+def _conditions(wanted: port.SearchFilter) -> list[FieldCondition | Filter]:
+    keywords: list[tuple[str, Sequence[str]]] = [
+        ("repository", wanted.repository_ids),
+        ("node", wanted.node_ids),
+        ("language", wanted.languages),
+        ("path", [stored_path(path) for path in wanted.paths]),
+    ]
+    found: list[FieldCondition | Filter] = [one_of(field, values) for field, values in keywords if values]
+    if wanted.directories and "" not in wanted.directories:  # everything is below the root
+        found.append(Filter(should=[_below(directory) for directory in wanted.directories]))
+    if not wanted.with_tests:
+        found.append(equals("is_test", 0))
+    return found
+
+
+def _below(directory: str) -> FieldCondition:
+    return FieldCondition(key="path", match=MatchPrefix(f"{stored_path(directory).rstrip('/')}/"))
+
+
+def hit_of(found: ScoredPoint, space: Space) -> port.Hit:
+    """The hit. Dense scores are cut to [-1, 1], which rounding may leave by a hair."""
+    payload = found.payload or {}
+    score = max(-1.0, min(1.0, found.score)) if space is Space.DENSE else found.score
+    return port.Hit(
+        point_id=str(found.id),
+        node_id=payload["node"],
+        owner_id=payload["owner"],
+        score=score,
+        path=original_path(payload["path"]),
+    )
