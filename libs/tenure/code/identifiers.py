@@ -23,6 +23,8 @@ _FIRST_UNSPACED = 0x2E80
 
 _Found = TypeVar("_Found")
 _WORD = re.compile(r"\w+")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
+"""The same for a text in ASCII, in half the time."""
 _ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -60,9 +62,9 @@ def term_spans(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _words(text: str) -> list[str]:
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    return _WORD.findall(text)
+    if text.isascii():
+        return _ASCII_WORD.findall(text)
+    return _WORD.findall(unicodedata.normalize("NFKC", text))
 
 
 @lru_cache(maxsize=_CACHED_WORDS)
