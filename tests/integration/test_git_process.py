@@ -369,6 +369,15 @@ async def test_cancelling_ends_the_process_and_reaps_it(tmp_path: Path) -> None:
     assert not Path(f"/proc/{int(pids[0])}").exists()
 
 
+async def test_cancelling_amid_a_write_that_nobody_reads_leaves_nothing_open(tmp_path: Path) -> None:
+    task = asyncio.create_task(run(script(tmp_path, "exec sleep 600"), b"x" * 5_000_000))
+    await asyncio.sleep(0.05)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert [other for other in asyncio.all_tasks() if other is not asyncio.current_task()] == []
+
+
 async def test_leaving_a_log_early_ends_its_process(git: GitProcess, box: Sandbox) -> None:
     for number in range(3):
         box.commit(str(number))

@@ -79,12 +79,21 @@ class RunningGit:
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._writing.cancel()
         await asyncio.gather(self._writing, return_exceptions=True)
+        if self._process.stdin is not None:
+            self._process.stdin.close()  # the feeder may have been cancelled before its first step
         # The pipes are emptied first: a full one would keep its transport from ever closing.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(END_SECONDS):
                 await _drain(self._process.stdout)
                 await self._stderr
+                await self._stdin_closed()
         await self._process.wait()
+        await asyncio.sleep(0)  # lets the transports say good-bye to the loop, which may be about to close
+
+    async def _stdin_closed(self) -> None:
+        if self._process.stdin is not None:
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                await self._process.stdin.wait_closed()
 
     @property
     def _stdout(self) -> asyncio.StreamReader:
