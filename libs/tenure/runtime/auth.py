@@ -67,16 +67,17 @@ class Authentication:
 
         A workspace of which the caller is no member is `RecordNotFound`, so that foreign ids tell nothing.
         """
-        try:
-            uuid.UUID(workspace_id)
-        except ValueError as error:
-            raise RecordNotFound(f"no workspace {workspace_id!r}; `tenure workspaces` lists yours") from error
+        if not _is_canonical(workspace_id):
+            raise _no_workspace(workspace_id)
         if caller.is_local:
-            await self._directory.workspace(workspace_id)
+            try:
+                await self._directory.workspace(workspace_id)
+            except RecordNotFound as error:
+                raise _no_workspace(workspace_id) from error
             return
         held = await self._directory.role(workspace_id, caller.principal_id)
         if held is None:
-            raise RecordNotFound(f"no workspace {workspace_id!r}; `tenure workspaces` lists yours")
+            raise _no_workspace(workspace_id)
         if held.rank < role.rank:
             raise NotAllowed(f"this needs the role {role.value}; you are {held.value} in this workspace")
 
@@ -90,6 +91,18 @@ class Authentication:
 def hash_key(key: str) -> str:
     """What is stored of a key."""
     return hashlib.sha256(key.encode()).hexdigest()
+
+
+def _no_workspace(workspace_id: str) -> RecordNotFound:
+    return RecordNotFound(f"no workspace {workspace_id!r}; `tenure workspaces` lists yours")
+
+
+def _is_canonical(text: str) -> bool:
+    """Ids have one spelling: stores compare them as text, and another spelling would find nothing in some of them."""
+    try:
+        return str(uuid.UUID(text)) == text
+    except ValueError:
+        return False
 
 
 async def issue_key(
