@@ -191,7 +191,7 @@ def _hints(repository: Repository, unresolved: int) -> list[str]:
         hints.append(f"{repository.name}: no history is indexed; names, imports and content are all there is")
     if unresolved:
         hints.append(
-            f"{unresolved} references to names that these files define have no known target: "
+            f"unresolved references to names that these files define: {unresolved}; "
             "a file that is not listed may depend on them all the same"
         )
     return hints
