@@ -142,6 +142,7 @@ class Indexing:
                 replace(candidate, signature="") if is_racy(candidate.signature, read_at_ns) else candidate,
                 repository.revision,
                 blobs.get(candidate.object_id),
+                self._clock.now(),
             )
             for candidate in batch
         ]

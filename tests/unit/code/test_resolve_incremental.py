@@ -2,7 +2,6 @@
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from tests.support.python_repository import PythonRepository
 
 PATHS = [
@@ -28,7 +27,18 @@ PATHS = [
     "space/core.py",
     "space/pkg/core.py",
 ]
-MODULES = ["core", "pkg", "pkg.core", "pkg.sub", "pkg.sub.core", "pkg.sub.deep.leaf", "space", "space.core", "src.core", "gone"]
+MODULES = [
+    "core",
+    "pkg",
+    "pkg.core",
+    "pkg.sub",
+    "pkg.sub.core",
+    "pkg.sub.deep.leaf",
+    "space",
+    "space.core",
+    "src.core",
+    "gone",
+]
 SOURCES = [*MODULES, ".", "..", "...", ".core", "..core", ".sub", ".pkg", "..pkg.core", ".sub.core", "src.pkg"]
 NAMES = ["A", "B", "f", "g", "core", "sub", "pkg"]
 
@@ -39,9 +49,15 @@ statement = st.one_of(
     st.builds("from {} import {}".format, st.sampled_from(SOURCES), name),
     st.builds("from {} import {} as {}".format, st.sampled_from(SOURCES), name, name),
     st.builds("from {} import *".format, st.sampled_from(SOURCES)),
-    st.builds("try:\n    from {} import {} as A\nexcept ImportError:\n    A = None".format, st.sampled_from(SOURCES), name),
-    st.builds("def {}():\n    {}()\n    {}.{}()\n    return {}.{}.{}()".format, name, name, name, name, name, name, name),
-    st.builds("def {}() -> {}:\n    from {} import {}\n    {}()".format, name, name, st.sampled_from(SOURCES), name, name),
+    st.builds(
+        "try:\n    from {} import {} as A\nexcept ImportError:\n    A = None".format, st.sampled_from(SOURCES), name
+    ),
+    st.builds(
+        "def {}():\n    {}()\n    {}.{}()\n    return {}.{}.{}()".format, name, name, name, name, name, name, name
+    ),
+    st.builds(
+        "def {}() -> {}:\n    from {} import {}\n    {}()".format, name, name, st.sampled_from(SOURCES), name, name
+    ),
     st.builds(
         "class {}({}):\n    x = {}()\n    def f(self):\n        self.y = {}()\n        self.g()\n        self.x.f()\n        self.y.g()".format,
         name,
@@ -49,7 +65,9 @@ statement = st.one_of(
         name,
         name,
     ),
-    st.builds("class {}({}.{}):\n    def g(self):\n        super().f()\n        {}.f(self)".format, name, name, name, name),
+    st.builds(
+        "class {}({}.{}):\n    def g(self):\n        super().f()\n        {}.f(self)".format, name, name, name, name
+    ),
     st.builds("{} = {}".format, name, name),
     st.builds("{} = {}.{}()".format, name, name, name),
     st.builds("{}().f()\n{}.g()".format, name, name),
@@ -100,7 +118,7 @@ contents = st.sampled_from([ABSOLUTE, RELATIVE, FOLDERS_ALONE])
 toggles = st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=1, max_size=2)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=5, max_size=16),
     st.lists(toggles, min_size=3, max_size=8),

@@ -16,8 +16,7 @@ def linearise(own: Member, bases: Sequence[Entity], lines: Sequence[Lineage]) ->
 
     `lines` are the lineages of those of `bases` that are classes of the repository.
     """
-    direct = [line.classes[0] for line in lines]
-    merged = _merge([list(line.classes) for line in lines] + [direct]) or _depth_first(lines)
+    merged = _order(lines)
     others = [base for base in bases if not base.is_class]
     return Lineage(
         classes=(own, *(member for member in merged if _identity(member) != _identity(own))),
@@ -27,6 +26,13 @@ def linearise(own: Member, bases: Sequence[Entity], lines: Sequence[Lineage]) ->
         or any(line.has_unknown for line in lines),
         is_protocol=any(base.tag == EXTERNAL and base.name in PROTOCOLS for base in others),
     )
+
+
+def _order(lines: Sequence[Lineage]) -> Sequence[Member]:
+    if len(lines) < 2:
+        return [member for line in lines for member in line.classes]
+    direct = [line.classes[0] for line in lines]
+    return _merge([list(line.classes) for line in lines] + [direct]) or _depth_first(lines)
 
 
 def _is_builtin(base: Entity) -> bool:
