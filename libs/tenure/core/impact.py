@@ -73,7 +73,7 @@ class ImportGraph:
         """
         given = set(seeds)
         close: dict[str, float] = {}
-        for seed in given:
+        for seed in sorted(given):
             mine = self._neighbours(seed)
             for path in mine - given:
                 close[path] = close.get(path, 0.0) + 1.0 / math.sqrt(len(mine) * len(self._neighbours(path)))
@@ -104,9 +104,12 @@ def rank(ties: Ties, seeds: Sequence[str]) -> list[Scored]:
         Clue.NAME: ties.names.likeness(given),
         Clue.IMPORT: ties.imports.closeness(given),
     }
-    shortlist = combine(clues, candidates)[:SHORTLIST]
-    clues[Clue.CONTENT] = ties.contents.likeness(sorted(given), [one.path for one in shortlist])
-    return combine(clues, candidates)
+    scored = combine(clues, candidates)
+    shortlist, others = scored[:SHORTLIST], scored[SHORTLIST:]
+    alike = ties.contents.likeness(sorted(given), [one.path for one in shortlist])
+    # More can only lift the shortlist further above the others, so their order stands.
+    content = {one.path: one for one in combine({Clue.CONTENT: alike}, [one.path for one in shortlist])}
+    return _ordered([_sum(one, content[one.path]) for one in shortlist]) + others
 
 
 def strength(scored: Scored, clue: Clue) -> float:
@@ -130,5 +133,12 @@ def combine(clues: Mapping[Clue, Mapping[str, float]], candidates: Sequence[str]
             if value > 0 and path in parts:
                 share = math.sqrt(value / best) if clue in _ROOTED else value / best
                 parts[path][clue.value] = weight * share
-    scored = [Scored(path, math.fsum(found.values()), found) for path, found in parts.items()]
+    return _ordered([Scored(path, math.fsum(found.values()), found) for path, found in parts.items()])
+
+
+def _sum(one: Scored, more: Scored) -> Scored:
+    return Scored(one.path, one.score + more.score, {**one.parts, **more.parts})
+
+
+def _ordered(scored: Iterable[Scored]) -> list[Scored]:
     return sorted(scored, key=lambda one: (-one.score, one.path))

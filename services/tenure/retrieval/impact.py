@@ -17,8 +17,8 @@ from tenure.retrieval.ties import RepositoryTies
 
 REPOSITORIES_KEPT = 4
 """Repositories whose ties stay in memory, some 30 MB for 5,000 commits and 3,000 files."""
-UNRESOLVED_LOOKED_AT = 5_000
-"""Unresolved references of these names that are looked at; a number from there on says no more than a smaller one."""
+UNRESOLVED_LOOKED_AT = 500
+"""Unresolved references of these names that are looked at: a number from there on says no more than a smaller one."""
 MAX_PATHS = 50
 """Files that can be asked about at once, as the wire model says."""
 LEFT_OUT_SEARCHED = 100_000

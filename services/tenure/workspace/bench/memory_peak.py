@@ -47,9 +47,16 @@ def _family() -> list[str]:
     while pending:
         process = pending.pop()
         found.append(process)
-        for children in Path("/proc", process, "task").glob("*/children"):
-            pending += _text(children).split()
+        pending += [child for children in _threads(process) for child in _text(children).split()]
     return found
+
+
+def _threads(process: str) -> list[Path]:
+    """The files that name the children of each thread; none if the process is gone."""
+    try:
+        return [thread / "children" for thread in Path("/proc", process, "task").iterdir()]
+    except OSError:
+        return []
 
 
 def _resident(process: str) -> int:

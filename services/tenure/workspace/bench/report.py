@@ -52,8 +52,7 @@ class BenchReport:
             low_high = " to ".join(map(_text, report["interval"].get(name, ())))
             table.add_row(name, _text(report["figures"].get(name)), _text(report["baseline"].get(name)), low_high)
         console.print(table)
-        if self.by:
-            console.print(_parts_table(report["by"]))
+        _show_parts(console, report["by"])
         console.print(f"commit {self.commit or '-'} on {self.machine}", markup=False, highlight=False)
 
 
@@ -86,12 +85,18 @@ def _processor() -> str:
     return next(names, platform.processor() or platform.machine())
 
 
-def _parts_table(by: Mapping[str, Mapping[str, Figure]]) -> Table:
-    columns = list(dict.fromkeys(name for figures in by.values() for name in figures))
-    table = Table("part", *columns)
-    for part, figures in by.items():
-        table.add_row(part, *(_text(figures.get(name)) for name in columns))
-    return table
+def _show_parts(console: Console, by: Mapping[str, Mapping[str, Figure]]) -> None:
+    """A table where the parts have the same figures, else a line for each."""
+    if len({tuple(figures) for figures in by.values()}) > 1:
+        for part, figures in by.items():
+            told = ", ".join(f"{name} {_text(value) or '-'}" for name, value in figures.items())
+            console.print(f"{part}: {told}", markup=False, highlight=False)
+    elif by:
+        columns = list(next(iter(by.values())))
+        table = Table("part", *columns)
+        for part, figures in by.items():
+            table.add_row(part, *(_text(figures[name]) for name in columns))
+        console.print(table)
 
 
 def _rounded(value: Any) -> Any:
