@@ -95,6 +95,11 @@ class QdrantEdgeVectorStore:
         """The dimension of the dense space."""
         return self._dimension
 
+    @property
+    def is_closed(self) -> bool:
+        """True once `close` was called."""
+        return self._is_closed
+
     async def upsert(self, workspace_id: str, points: Sequence[Point]) -> None:
         """Store the points whole; `RecordConflict` if another workspace has a point of the same id."""
         workspace = canonical_id(workspace_id, "the workspace id")
