@@ -37,6 +37,7 @@ def node_id(
     return _uuid5(workspace_id, name.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
 
 
+@lru_cache(maxsize=1 << 16)
 def file_id(workspace_id: str, repository_id: str, path: str) -> str:
     """The id of a file's node."""
     return node_id(workspace_id, NodeType.FILE, repository_id, path, path)

@@ -66,6 +66,10 @@ class Files(Protocol):
         """What is known of every file, without texts, by path."""
         ...
 
+    async def states_of(self, file_ids: Sequence[str]) -> dict[str, FileState]:
+        """What is known of these files, by id."""
+        ...
+
     async def replace(
         self, files: Sequence[FileRecord], nodes: Sequence[Node], chunks: Sequence[Chunk], contains: Sequence[Edge]
     ) -> None:

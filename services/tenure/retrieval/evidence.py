@@ -11,7 +11,7 @@ from tenure.core.memory import Chunk
 from tenure.core.sparse import unpack
 from tenure.ports.vector_store import Hit
 from tenure.retrieval.naming import NameEvidence
-from tenure.retrieval.question import Idf, Question, matched_share
+from tenure.retrieval.question import IdfMass
 from tenure.retrieval.sources import Answers, Source
 
 BEST_CHUNKS = 3
@@ -76,11 +76,11 @@ def title_chunks(answers: Answers) -> list[str]:
     return [hit.point_id for hit in answers.hits.get(Source.CHUNK_TITLE, ())[:COVERED_CHUNKS]]
 
 
-def title_coverage(question: Question, chunks: Iterable[Chunk], idf: Idf) -> dict[str, float]:
+def title_coverage(title_mass: IdfMass, chunks: Iterable[Chunk]) -> dict[str, float]:
     """By file: the largest share of the first line's idf mass that one of its chunks holds."""
     best: dict[str, float] = {}
     for chunk in chunks:
-        share = matched_share(question.title_terms, set(unpack(chunk.sparse).indices), idf)
+        share = title_mass.share(unpack(chunk.sparse).indices)
         best[chunk.owner_id] = max(best.get(chunk.owner_id, 0.0), share)
     return best
 

@@ -3,29 +3,35 @@
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from tenure.code.drift import has_changed
 from tenure.core.commands import JobKind
 from tenure.core.context import Freshness
 from tenure.core.errors import TenureError
-from tenure.core.memory import FileRecord
-from tenure.ports.records import Repository, RepositoryKind
+from tenure.ports.records import FileState, Repository, RepositoryKind
 from tenure.ports.repositories import Database
-from tenure.ports.source_tree import GitRepository
+from tenure.ports.source_tree import GitHead, GitRepository
 
 CHECK_SECONDS = 0.5
-"""HEAD is read, and counts are taken, at most this often per repository."""
+"""HEAD is read at most this often per repository."""
+COUNT_SECONDS = 2.0
+"""Rows are counted at most this often per repository, behind the answers but for the first."""
 
 OnBehind = Callable[[str, str], None]
 """Told (workspace id, repository id) when an answer found the index behind."""
 
 
-@dataclass(slots=True)
-class _Checked:
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What was counted of a repository, when, and at which revision."""
+
     at: float
-    freshness: Freshness
+    revision: int
+    left_out: int
+    without_vector: int
+    pending: int
 
 
 class FreshnessCheck:
@@ -37,17 +43,21 @@ class FreshnessCheck:
         self._model = model
         self._dimension = dimension
         self._on_behind = on_behind
-        self._checked: dict[str, _Checked] = {}
+        self._heads: dict[str, tuple[float, GitHead | TenureError]] = {}
+        self._counted: dict[str, _Counted] = {}
+        self._counting: dict[str, asyncio.Task[_Counted]] = {}
 
     async def of(self, repositories: Sequence[Repository]) -> list[Freshness]:
         """One entry per repository, in order."""
         return list(await asyncio.gather(*(self._one(repository) for repository in repositories)))
 
-    def stale_items(self, repositories: Mapping[str, Repository], files: Mapping[str, FileRecord]) -> set[str]:
-        """Ids of the files whose text on disk is not the indexed one any more."""
+    def stale_items(
+        self, repositories: Mapping[str, Repository], files: Mapping[str, FileState], owners: Mapping[str, str]
+    ) -> set[str]:
+        """Ids of the files whose text on disk is not the indexed one any more; `owners` gives each file's repository."""
         stale = set()
         for file in files.values():
-            repository = repositories.get(file.repository_id)
+            repository = repositories.get(owners.get(file.id, ""))
             if repository is None or repository.kind is RepositoryKind.BARE:
                 continue
             if has_changed(Path(repository.root) / file.path, file.signature, file.content_hash):
@@ -56,19 +66,7 @@ class FreshnessCheck:
         return stale
 
     async def _one(self, repository: Repository) -> Freshness:
-        checked = self._checked.get(repository.id)
-        if checked is not None and time.monotonic() - checked.at < CHECK_SECONDS:
-            known = checked.freshness
-            is_same = known.commit == repository.commit and not repository.is_stale
-            return known if is_same else replace(known, is_stale=True)
-        freshness = await self._look(repository)
-        self._checked[repository.id] = _Checked(time.monotonic(), freshness)
-        return freshness
-
-    async def _look(self, repository: Repository) -> Freshness:
-        async with self._database.reading(repository.workspace_id) as work:
-            counts = await work.counts(repository.id, self._model, self._dimension)
-            job = await work.jobs.newest(JobKind.INDEX, repository.id)
+        counted = await self._counts(repository)
         detail = await self._moved(repository)
         if detail:
             self._on_behind(repository.workspace_id, repository.id)
@@ -78,20 +76,51 @@ class FreshnessCheck:
             branch=repository.branch,
             commit=repository.commit,
             is_stale=repository.is_stale or bool(detail),
-            files_pending=int(job.progress.get("pending", 0)) if job is not None else 0,
-            files_left_out=counts.left_out,
-            chunks_without_vector=counts.chunks - counts.chunks_embedded,
+            files_pending=counted.pending,
+            files_left_out=counted.left_out,
+            chunks_without_vector=counted.without_vector,
             detail=detail or repository.detail,
         )
+
+    async def _counts(self, repository: Repository) -> _Counted:
+        """The newest counts; old ones are given once more while new ones are taken."""
+        known = self._counted.get(repository.id)
+        is_old = known is None or time.monotonic() - known.at > COUNT_SECONDS
+        task = self._counting.get(repository.id)
+        if task is None and is_old:
+            task = self._counting[repository.id] = asyncio.create_task(self._count(repository))
+            task.add_done_callback(lambda _: self._counting.pop(repository.id, None))
+        if known is not None and known.revision == repository.revision:
+            return known
+        return await asyncio.shield(task) if task is not None else await self._count(repository)
+
+    async def _count(self, repository: Repository) -> _Counted:
+        async with self._database.reading(repository.workspace_id) as work:
+            counts = await work.counts(repository.id, self._model, self._dimension)
+            job = await work.jobs.newest(JobKind.INDEX, repository.id)
+        counted = _Counted(
+            at=time.monotonic(),
+            revision=repository.revision,
+            left_out=counts.left_out,
+            without_vector=counts.chunks - counts.chunks_embedded,
+            pending=int(job.progress.get("pending", 0)) if job is not None else 0,
+        )
+        self._counted[repository.id] = counted
+        return counted
 
     async def _moved(self, repository: Repository) -> str:
         """What moved since the index was made, '' if nothing that can be seen at once."""
         if repository.kind is not RepositoryKind.WORK_TREE:
             return ""
-        try:
-            head = await self._git.head(repository.root)
-        except TenureError as error:
-            return f"the tree can't be looked at: {error}"
+        at, head = self._heads.get(repository.id, (0.0, GitHead(None, None)))
+        if time.monotonic() - at > CHECK_SECONDS:
+            try:
+                head = await self._git.head(repository.root)
+            except TenureError as error:
+                head = error
+            self._heads[repository.id] = (time.monotonic(), head)
+        if isinstance(head, TenureError):
+            return f"the tree can't be looked at: {head}"
         if head.branch != repository.branch:
             return f"the tree is on {head.branch or 'no branch'}, the index on {repository.branch or 'no branch'}"
         if head.commit != repository.commit:

@@ -7,12 +7,13 @@ from datetime import datetime
 from tenure.core import decay, ranking, sparse
 from tenure.core.context import ContextItem, RetrieveOptions
 from tenure.core.ids import file_id
-from tenure.core.memory import Chunk, FileRecord, MemoryKind, Node, NodeState
+from tenure.core.memory import Chunk, MemoryKind, Node, NodeState
 from tenure.core.relevance import Evidence, RelevanceModel
+from tenure.ports.records import FileState
 from tenure.ports.repositories import UnitOfWork
 from tenure.retrieval.evidence import FileEvidence
 from tenure.retrieval.naming import NameEvidence
-from tenure.retrieval.question import Idf, Question, matched_share, term_indices
+from tenure.retrieval.question import Masses, term_indices
 from tenure.retrieval.ranking import Ranked
 from tenure.retrieval.sources import Source
 
@@ -42,7 +43,7 @@ class Rows:
     """The rows behind the candidates, `texts` by file id."""
 
     nodes: Mapping[str, Node]
-    files: Mapping[str, FileRecord]
+    files: Mapping[str, FileState]
     texts: Mapping[str, str]
     chunks: Mapping[str, Chunk]
 
@@ -55,7 +56,7 @@ async def load(work: UnitOfWork, nodes: Mapping[str, Node], evidence: FileEviden
     chunks = await work.chunks.get_many([evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk])
     return Rows(
         nodes=whole,
-        files=await work.files.get_many(owners),
+        files=await work.files.states_of(owners),
         texts=await work.files.texts(owners),
         chunks={chunk.node_id: chunk for chunk in chunks.values()},
     )
@@ -73,8 +74,7 @@ def owner_of(node: Node) -> str | None:
 class Judge:
     """Says how relevant a candidate is, from absolute evidence only."""
 
-    question: Question
-    idf: Idf
+    masses: Masses
     names: NameEvidence
     found: FileEvidence
     model: RelevanceModel
@@ -82,12 +82,12 @@ class Judge:
     def evidence(self, node: Node, chunk: Chunk | None) -> Evidence:
         """What speaks for the candidate."""
         text = f"{node.title} {node.content}"
-        present = set(sparse.unpack(chunk.sparse).indices) if chunk is not None else term_indices(text)
+        present = sparse.unpack(chunk.sparse).indices if chunk is not None else term_indices(text)
         owner = owner_of(node) or ""
         return Evidence(
             cosine=self.found.cosine.get(node.id),
-            matched_idf_share=matched_share(self.question.full_terms, present, self.idf),
-            title_share=matched_share(self.question.title_terms, present, self.idf),
+            matched_idf_share=self.masses.full.share(present),
+            title_share=self.masses.title.share(present),
             exact_mention=self.names.exact.get(node.id, 0.0),
             path_mention=min(1.0, self.names.paths.get(owner, 0.0) + self.names.frames.get(owner, 0.0)),
             episode_similarity=self.found.episodes.get(node.id, 0.0),

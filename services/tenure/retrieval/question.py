@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from tenure.code.identifiers import Mentions, mentions, term_counts
@@ -76,11 +76,31 @@ def sparse_query(weights: Mapping[int, float], idf: Idf) -> Sparse:
     return Sparse([index for index, _ in heaviest], [weight for _, weight in heaviest])
 
 
-def matched_share(weights: Mapping[int, float], present: set[int], idf: Idf) -> float:
-    """The share of the query's weighted idf mass whose terms are present, in [0, 1]."""
-    mass = math.fsum(weight * idf(index) for index, weight in weights.items())
-    found = math.fsum(weight * idf(index) for index, weight in weights.items() if index in present)
-    return found / mass if mass else 0.0
+class IdfMass:
+    """How the weighted idf mass of a query is spread over its terms."""
+
+    def __init__(self, weights: Mapping[int, float], idf: Idf) -> None:
+        self._mass = {index: weight * idf(index) for index, weight in weights.items()}
+        self._whole = math.fsum(self._mass.values())
+
+    def share(self, present: Iterable[int]) -> float:
+        """The share of the mass whose terms are among these (each given once), in [0, 1]."""
+        if not self._whole:
+            return 0.0
+        return math.fsum(self._mass[index] for index in present if index in self._mass) / self._whole
+
+
+@dataclass(frozen=True, slots=True)
+class Masses:
+    """The idf mass of a question and of its first line."""
+
+    full: IdfMass
+    title: IdfMass
+
+    @classmethod
+    def of(cls, question: Question, idf: Idf) -> "Masses":
+        """The masses of a question under a workspace's frequencies."""
+        return cls(IdfMass(question.full_terms, idf), IdfMass(question.title_terms, idf))
 
 
 def term_indices(text: str) -> set[int]:

@@ -8,7 +8,7 @@ from tenure.core.memory import Node, NodeType
 from tenure.core.placement import NodeMatch, node_score
 from tenure.retrieval.evidence import FileEvidence
 from tenure.retrieval.naming import AskedNames, NameEvidence
-from tenure.retrieval.question import Idf, Question, matched_share, term_indices
+from tenure.retrieval.question import Masses, Question, term_indices
 from tenure.retrieval.sources import Source
 
 OwnerOf = Callable[[Node], str | None]
@@ -43,7 +43,7 @@ def rank_nodes(
     names: NameEvidence,
     asked: AskedNames,
     question: Question,
-    idf: Idf,
+    masses: Masses,
     owner_of: OwnerOf,
 ) -> list[Ranked]:
     """Nodes by score, ties by id. A file stands for itself only if nothing in it matched."""
@@ -51,7 +51,8 @@ def rank_nodes(
     parts = {file.key: file.parts for file in files[:FILES_PLACED]}
     text, title = normalise(evidence.nodes[Source.CHUNK]), normalise(evidence.nodes[Source.CHUNK_TITLE])
     meaning = normalise(evidence.nodes[Source.DENSE])
-    covered = {evidence.owner[node] for node in evidence.owner}
+    covered = set(evidence.owner.values())
+    whole_question = question.text if question.is_one_name else None
     ranked = []
     for node in nodes:
         owner = owner_of(node)
@@ -64,13 +65,13 @@ def rank_nodes(
             text=text.get(node.id, 0.0),
             title_text=title.get(node.id, 0.0),
             meaning=meaning.get(node.id, 0.0),
-            name_share=matched_share(question.full_terms, named, idf),
-            title_name_share=matched_share(question.title_terms, named, idf),
+            name_share=masses.full.share(named),
+            title_name_share=masses.title.share(named),
             frame=names.framed_functions.get(simple, 0.0),
             lines=(node.source.end_line or 1) - (node.source.start_line or 1) + 1,
             is_class=node.type is NodeType.CLASS,
             is_both_named=bool(outer) and outer in asked.words and simple in asked.words,
-            is_whole_question=question.is_one_name and question.text in {simple, node.source.qualified_name},
+            is_whole_question=whole_question is not None and whole_question in {simple, node.source.qualified_name},
         )
         ranked.append(Ranked(node.id, node_score(place[owner], match), parts[owner]))
     return sorted(ranked, key=lambda one: (-one.score, one.node_id))

@@ -38,15 +38,17 @@ from tenure.retrieval.expansion import describe, expand
 from tenure.retrieval.freshness import FreshnessCheck
 from tenure.retrieval.items import Judge, build, load, owner_of, reasons
 from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_evidence
-from tenure.retrieval.question import Question, understand
+from tenure.retrieval.question import Masses, Question, understand
 from tenure.retrieval.ranking import Ranked, nodes_to_place, rank_nodes, with_episodes
 from tenure.retrieval.sources import Answers, Source, Sources
 from tenure.retrieval.statistics import Statistics, TermStatistics
 from tenure.retrieval.tuning import Tuning
 
 _LOG = structlog.get_logger("tenure.retrieval")
-CONSIDERED = 3
+CONSIDERED = 2
 """Candidates whose rows are read, for each item asked for: some will be left out."""
+LOGGED_HITS = 60
+"""Hits of each source that the query log keeps: what tuning replays."""
 OMISSIONS_SHOWN = 50
 """Left-out candidates that are listed; all are counted."""
 RENDER_OVERHEAD_TOKENS = 70
@@ -59,6 +61,7 @@ class _Inquiry:
 
     workspace_id: str
     question: Question
+    masses: Masses
     options: RetrieveOptions
     asked: AskedNames
     names: NameEvidence
@@ -133,13 +136,14 @@ class RetrievalService:
             self._freshness.of(repositories),
         )
         trace.mark("sources")
+        masses = Masses.of(question, statistics.idf)
         names = name_evidence(question, asked, answers.named)
         found = gather(answers, names)
         async with self._database.reading(workspace_id) as work:
             chunks = await work.chunks.get_many(title_chunks(answers))
-        found.files[Source.COVERAGE_TITLE] = title_coverage(question, chunks.values(), statistics.idf)
+        found.files[Source.COVERAGE_TITLE] = title_coverage(masses.title, chunks.values())
         files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
-        inquiry = _Inquiry(workspace_id, question, options, asked, names, found, files, statistics, tuning)
+        inquiry = _Inquiry(workspace_id, question, masses, options, asked, names, found, files, statistics, tuning)
         considered, nodes = await self._rank(inquiry)
         trace.mark("rank")
         items = await self._items(inquiry, considered, nodes, repositories)
@@ -183,7 +187,7 @@ class RetrievalService:
                 inquiry.names,
                 inquiry.asked,
                 inquiry.question,
-                inquiry.statistics.idf,
+                inquiry.masses,
                 owner_of,
             )
             seeds = [(one.node_id, one.score) for one in ranked[: options.limit]]
@@ -206,8 +210,9 @@ class RetrievalService:
         wanted = {one.node_id: nodes[one.node_id] for one in considered if one.node_id in nodes}
         async with self._database.reading(inquiry.workspace_id) as work:
             rows = await load(work, wanted, inquiry.found)
-        stale = self._freshness.stale_items({r.id: r for r in repositories}, rows.files)
-        judge = Judge(inquiry.question, inquiry.statistics.idf, inquiry.names, inquiry.found, inquiry.tuning.relevance)
+        homes = {owner_of(node) or "": node.source.repository_id or "" for node in rows.nodes.values()}
+        stale = self._freshness.stale_items({r.id: r for r in repositories}, rows.files, homes)
+        judge = Judge(inquiry.masses, inquiry.names, inquiry.found, inquiry.tuning.relevance)
         items = build(considered, rows, judge, inquiry.options, stale, self._clock.now())
         return [item for item in items if not _is_out_of_scope(item, inquiry)]
 
@@ -243,7 +248,7 @@ class RetrievalService:
             "result": bundle.result,
             "items": [[item.id, round(item.score, 5), round(item.relevance, 4)] for item in bundle.items],
             "sources": {
-                source.value: [[hit.node_id, round(hit.score, 4)] for hit in hits]
+                source.value: [[hit.node_id, round(hit.score, 3)] for hit in hits[:LOGGED_HITS]]
                 for source, hits in answers.hits.items()
             },
             "failed": dict(answers.failed),

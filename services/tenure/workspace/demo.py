@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import tarfile
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,12 @@ def main() -> None:
 
 def run(clone: Path) -> None:
     """The whole demo inside a clone of Tenure."""
-    console, folder, started = Console(soft_wrap=True), clone / ".demo", time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tenure-demo-") as folder:
+        _run(clone, Path(folder))
+
+
+def _run(clone: Path, folder: Path) -> None:
+    console, started = Console(soft_wrap=True), time.monotonic()
     settings = load_settings(PROFILE, {"home": str(folder / "home")})
     sdist = fetch_sdist(folder)
     console.print(f"indexing {clone} with its history and {sdist.name}", markup=False)
@@ -81,13 +87,13 @@ def run(clone: Path) -> None:
 
 
 def fetch_sdist(folder: Path) -> Path:
-    """The unpacked source distribution, downloaded by pip once. Nothing of it is built or run."""
+    """The unpacked source distribution, downloaded by pip once; pip asks its build backend for the metadata."""
     name = SDIST.replace("==", "-")
     target = folder / "sdist"
     if not (target / name).is_dir():
         target.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
-        command += ["--no-deps", "--no-build-isolation", "--no-binary", ":all:", "--dest", str(target), SDIST]
+        command += ["--no-deps", "--no-binary", ":all:", "--dest", str(target), SDIST]
         subprocess.run(command, check=True, stdin=subprocess.DEVNULL)
         archives = sorted(target.glob(f"{name}*.tar.gz"))
         if not archives:

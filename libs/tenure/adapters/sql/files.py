@@ -42,6 +42,15 @@ class SqlFiles:
         query = self._of_repository(repository_id).order_by(schema.files.c.path)
         return [state_of(row) for row in await self._transaction.rows(query)]
 
+    async def states_of(self, file_ids: Sequence[str]) -> dict[str, FileState]:
+        """What is known of these files, by id."""
+        if not file_ids:
+            return {}
+        query = select(schema.files).where(
+            self._transaction.mine(schema.files), self._transaction.among(schema.files.c.id, file_ids)
+        )
+        return {row.id: state_of(row) for row in await self._transaction.rows(query)}
+
     async def replace(
         self, files: Sequence[FileRecord], nodes: Sequence[Node], chunks: Sequence[Chunk], contains: Sequence[Edge]
     ) -> None:

@@ -1,20 +1,23 @@
 """`SqlGraphStore`: steps in the graph, read from the rows of `edges`."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import groupby, islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, literal, select
+from sqlalchemy import ColumnElement, Dialect, Integer, Select, and_, bindparam, func, literal, select, true
 from sqlalchemy.sql.selectable import FromClause
 
 from tenure.adapters.sql.column_types import ID
 from tenure.adapters.sql.columns import WORD
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.adapters.sql.schema import edges
-from tenure.adapters.sql.statements import listed
+from tenure.adapters.sql.statements import listing, listing_values
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import EdgeType
 from tenure.ports.graph_store import Neighbour
+
+_SEED, _TYPE = "seed", "wanted_type"
 
 
 class SqlGraphStore:
@@ -79,40 +82,69 @@ async def _steps(
     is_forward: bool,
 ) -> list[Neighbour]:
     """The heaviest `fan_out` steps of each node and type in one direction, in one statement."""
+    parameters = {
+        "workspace": transaction.workspace_id,
+        "fan_out": fan_out,
+        "max_degree": max_degree,
+        "enough": max_degree + 1,
+        **listing_values(transaction.dialect, ID, _SEED, dict.fromkeys(node_ids)),
+        **listing_values(transaction.dialect, WORD, _TYPE, dict.fromkeys(types)),
+    }
+    rows = await transaction.rows(_statement(transaction.dialect, is_forward), parameters)
+    return [
+        Neighbour(row.near, row.far, EdgeType(row.type), row.weight, is_forward, row.degree)
+        for row in rows
+        if row.near is not None
+    ]
+
+
+@lru_cache(maxsize=4)
+def _statement(dialect: Dialect, is_forward: bool) -> Select[Any]:
+    """Built once: building it takes longer than running it."""
     near, far = ("source_id", "target_id") if is_forward else ("target_id", "source_id")
-    seed = listed(transaction.dialect, dict.fromkeys(node_ids), ID, "seed")
-    type_ = listed(transaction.dialect, dict.fromkeys(types), WORD, "wanted_type")
-    best = edges.alias("best")
+    seed, type_ = listing(dialect, ID, _SEED), listing(dialect, WORD, _TYPE)
+    best, step = edges.alias("best"), edges.alias("step")
     chosen = (
         select(best.c.number)
         .where(
-            best.c.workspace_id == transaction.workspace_id,
+            best.c.workspace_id == bindparam("workspace", type_=ID),
             best.c[near] == seed.c.value,
             best.c.type == type_.c.value,
-            _degree(best, far, transaction.workspace_id, max_degree) <= max_degree,
+            _degree(best, far) <= bindparam("max_degree", type_=Integer),
         )
         .order_by(best.c.weight.desc(), best.c[far])
-        .limit(fan_out)
+        .limit(bindparam("fan_out", type_=Integer))
         .correlate(seed, type_)
     )
-    step = edges.alias("step")
-    degree = _degree(step, far, transaction.workspace_id, max_degree)
-    query = select(
-        step.c[near].label("near"), step.c[far].label("far"), step.c.type, step.c.weight, degree.label("degree")
-    ).where(step.c.workspace_id == transaction.workspace_id, step.c.number.in_(chosen))
-    rows = await transaction.rows(query.select_from(seed, type_, step))
-    return [Neighbour(row.near, row.far, EdgeType(row.type), row.weight, is_forward, row.degree) for row in rows]
+    # Outer joins keep the order seeds, types, edges: without statistics SQLite may begin with all edges.
+    here = and_(
+        step.c.workspace_id == bindparam("workspace", type_=ID),
+        step.c[near] == seed.c.value,
+        step.c.type == type_.c.value,
+        step.c.number.in_(chosen),
+    )
+    return select(
+        step.c[near].label("near"),
+        step.c[far].label("far"),
+        step.c.type,
+        step.c.weight,
+        _degree(step, far).label("degree"),
+    ).select_from(seed.join(type_, true(), isouter=True).join(step, here, isouter=True))
 
 
-def _degree(edge: FromClause, far: str, workspace_id: str, max_degree: int) -> ColumnElement[int]:
+def _degree(edge: FromClause, far: str) -> ColumnElement[int]:
     """Edges of the edge's type at its far end, counted up to one above the cap at each side."""
     sides = []
     for end in ("source_id", "target_id"):
         other = edges.alias(end)
         capped = (
             select(literal(1))
-            .where(other.c.workspace_id == workspace_id, other.c[end] == edge.c[far], other.c.type == edge.c.type)
-            .limit(max_degree + 1)
+            .where(
+                other.c.workspace_id == bindparam("workspace", type_=ID),
+                other.c[end] == edge.c[far],
+                other.c.type == edge.c.type,
+            )
+            .limit(bindparam("enough", type_=Integer))
             .correlate(edge)
             .subquery()
         )

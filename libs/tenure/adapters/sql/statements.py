@@ -1,20 +1,22 @@
 """The few constructs that SQLite and Postgres spell differently."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
+    BindParameter,
     Column,
     ColumnElement,
     Dialect,
     FromClause,
     Table,
+    Text,
+    bindparam,
     cast,
     column,
     func,
-    literal,
     select,
     type_coerce,
 )
@@ -27,19 +29,40 @@ INSERTS = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """The dialects' INSERT with ON CONFLICT: equal in use, not in class."""
 
 
-def listed(dialect: Dialect, values: Iterable[str], type_: TypeEngine[Any], name: str = "listed") -> FromClause:
+def listed(dialect: Dialect, values: Iterable[str], type_: TypeEngine[Any]) -> FromClause:
     """A table of one column `value`, of ids or of texts. One or two bound parameters however many values: no limit on
     their number, and the statement's text does not depend on it.
     """
+    return _listing(dialect, type_, "listed", listing_values(dialect, type_, "listed", values))
+
+
+def listing(dialect: Dialect, type_: TypeEngine[Any], name: str) -> FromClause:
+    """The same for a statement that is built once: its values come with each run, see `listing_values`."""
+    return _listing(dialect, type_, name, None)
+
+
+def listing_values(dialect: Dialect, type_: TypeEngine[Any], name: str, values: Iterable[str]) -> dict[str, Any]:
+    """The parameters of the listing of this name."""
     if dialect.name != "sqlite":
-        array: Any = cast(literal(list(values), ARRAY(type_)), ARRAY(type_))
-        return func.unnest(array).table_valued(column("value", type_), name=name)
+        return {name: list(values)}
     if not isinstance(type_, Identifier):
-        return func.json_each(json.dumps(list(values))).table_valued(column("value", type_), name=name)
+        return {name: json.dumps(list(values))}
     # JSON holds no bytes: the ids stand one after the other, and a list of zeros counts them off.
     ids = b"".join(map(id_bytes, values))
-    counter = func.json_each(json.dumps([0] * (len(ids) // ID_BYTES))).table_valued("key")
-    one = func.substr(literal(ids, Bytes()), counter.c.key * ID_BYTES + 1, ID_BYTES)
+    return {name: ids, f"{name}_count": json.dumps([0] * (len(ids) // ID_BYTES))}
+
+
+def _listing(dialect: Dialect, type_: TypeEngine[Any], name: str, values: Mapping[str, Any] | None) -> FromClause:
+    def parameter(key: str, its_type: TypeEngine[Any]) -> BindParameter[Any]:
+        return bindparam(key, values[key] if values else None, type_=its_type, unique=values is not None)
+
+    if dialect.name != "sqlite":
+        array: Any = cast(parameter(name, ARRAY(type_)), ARRAY(type_))
+        return func.unnest(array).table_valued(column("value", type_), name=name)
+    if not isinstance(type_, Identifier):
+        return func.json_each(parameter(name, Text())).table_valued(column("value", type_), name=name)
+    counter = func.json_each(parameter(f"{name}_count", Text())).table_valued("key")
+    one = func.substr(parameter(name, Bytes()), counter.c.key * ID_BYTES + 1, ID_BYTES)
     return select(type_coerce(one, type_).label("value")).subquery(name)
 
 

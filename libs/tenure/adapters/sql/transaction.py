@@ -33,10 +33,10 @@ class Transaction:
         """See `statements.among`."""
         return among(self.dialect, column, values)
 
-    async def rows(self, statement: Select[Any]) -> Sequence[Row[Any]]:
-        """All rows of a query."""
+    async def rows(self, statement: Select[Any], parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
+        """All rows of a query; `parameters` fill the named places of a statement that is built once."""
         with translated(self._where, is_reading=self._is_reading):
-            rows: Sequence[Row[Any]] = (await self._connection.execute(statement)).all()
+            rows: Sequence[Row[Any]] = (await self._connection.execute(statement, parameters)).all()
             return rows
 
     async def first(self, statement: Select[Any]) -> Row[Any] | None:
