@@ -117,7 +117,7 @@ class StoreFolder:
             self._create(dimension)
         with vendor_errors(self.path, is_opening=True):
             shard = EdgeShard.load(str(shard_path), _config(dimension))
-            points = shard.info().points_count
+            points = _index_fields(shard)
         if stamp is not None and stamp.points not in {None, points}:
             shard.close()
             raise StoreUnavailable(_is_damaged(self.path, f"it holds {points} of {stamp.points} points"))
@@ -131,8 +131,7 @@ class StoreFolder:
         growing.mkdir()
         with vendor_errors(self.path):
             shard = EdgeShard.create(str(growing), _config(dimension))
-            for field, schema in _indexes():
-                shard.update(UpdateOperation.create_field_index(field, schema))
+            _index_fields(shard)
             shard.flush()
             shard.close()
         self.write_stamp(dimension, points=0)
@@ -217,6 +216,17 @@ def _config(dimension: int) -> EdgeConfig:
         payload_memory=Memory.Cached,
         optimizers=EdgeOptimizersConfig(indexing_threshold=FLAT_SEARCH_KILOBYTES),
     )
+
+
+def _index_fields(shard: EdgeShard) -> int:
+    """Index the fields that are not, e.g. because Edge gave up a broken segment and filled a new one from its log.
+    Returns the number of points.
+    """
+    info = shard.info()
+    for field, schema in _indexes():
+        if field not in info.payload_schema:
+            shard.update(UpdateOperation.create_field_index(field, schema))
+    return info.points_count
 
 
 def _indexes() -> Iterator[tuple[str, PayloadSchemaType | KeywordIndexParams]]:

@@ -7,10 +7,11 @@ from tenure.ports.models import TokenCounter
 
 ESTIMATE_PREFIX = "estimate:"
 """`estimate:<model>` asks for an estimate by name, so that a mistyped encoding is never counted by guess."""
-BYTES_PER_TOKEN = 3
-"""UTF-8 bytes that one token of an unknown encoding is taken to hold. Prose has some 4 and code 3.3 to 4 in the encodings
-that we know, style sheets and Chinese about 3; an estimate should rather be too high, because a prompt that is too
-long is refused whole.
+REFERENCE_ENCODING = "o200k_base"
+"""The encoding that estimates start from."""
+ESTIMATE_PERCENT = 125
+"""Tokens of an unknown encoding for 100 of the reference. Its vocabulary is among the largest, so others need more tokens;
+an estimate should rather be too high, because a prompt that is too long is refused whole.
 """
 
 
@@ -43,10 +44,11 @@ class BpeTokenCounter:
 
 
 class EstimatedTokenCounter:
-    """A number of tokens that most texts stay below, from their size alone."""
+    """A number of tokens that texts of most models stay below, from their count in a known encoding."""
 
     def __init__(self, model: str) -> None:
         self._model = model
+        self._reference = BpeTokenCounter(REFERENCE_ENCODING)
 
     @property
     def encoding(self) -> str:
@@ -59,8 +61,8 @@ class EstimatedTokenCounter:
         return True
 
     def count(self, text: str) -> int:
-        """UTF-8 bytes by `BYTES_PER_TOKEN`, rounded up."""
-        return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+        """The reference's count, raised by `ESTIMATE_PERCENT` and rounded up."""
+        return -(-self._reference.count(text) * ESTIMATE_PERCENT // 100)
 
 
 def token_counter(encoding: str) -> TokenCounter:
