@@ -8,7 +8,7 @@ from tenure.core import decay, ranking, sparse
 from tenure.core.context import ContextItem, RetrieveOptions
 from tenure.core.ids import file_id
 from tenure.core.memory import Chunk, MemoryKind, Node, NodeState
-from tenure.core.relevance import Evidence, RelevanceModel
+from tenure.core.relevance import FEATURES, Evidence, RelevanceModel, features
 from tenure.ports.records import FileState
 from tenure.ports.repositories import UnitOfWork
 from tenure.retrieval.evidence import FileEvidence
@@ -19,6 +19,8 @@ from tenure.retrieval.sources import Source
 
 WHOLE_NODE_TOKENS = 400
 """A node up to this size is shown whole, a larger one by its best chunk."""
+EVIDENCE = "evidence."
+"""Begins the names of the parts that explain an item's relevance; they are no parts of its score."""
 WHY_SHARE = 0.1
 """A source is named as a reason when it made at least this part of the score."""
 WORDS = {
@@ -114,8 +116,10 @@ def build(
         is_current = node.kind is MemoryKind.SEMANTIC and not is_stale and node.state is NodeState.ACTIVE
         kept = 1.0 if is_current else decay.retention(node.kind, node.type, age, options.recency_decay)
         signals = ranking.Signals(kept, node.confidence, node.weight, node.trust)
-        item = _item(one, node, rows, judge)
-        made[node.id] = replace(item, age_days=round(age, 3), is_stale=is_stale)
+        seen = judge.evidence(node, rows.chunks.get(node.id))
+        item = _item(one, node, rows, judge.model.relevance(seen))
+        shown = {**item.parts, **evidence_parts(seen)} if options.explain else item.parts
+        made[node.id] = replace(item, age_days=round(age, 3), is_stale=is_stale, parts=shown)
         ordering.append((node.id, one.score, signals))
     return [
         replace(made[key], score=score, parts={**made[key].parts, "factor": factor})
@@ -123,7 +127,7 @@ def build(
     ]
 
 
-def _item(one: Ranked, node: Node, rows: Rows, judge: Judge) -> ContextItem:
+def _item(one: Ranked, node: Node, rows: Rows, relevance: float) -> ContextItem:
     chunk = rows.chunks.get(node.id)
     text, start, end, tokens = _text(node, chunk, rows)
     return ContextItem(
@@ -134,7 +138,7 @@ def _item(one: Ranked, node: Node, rows: Rows, judge: Judge) -> ContextItem:
         text=text,
         token_count=tokens,
         score=one.score,
-        relevance=judge.model.relevance(judge.evidence(node, chunk)),
+        relevance=relevance,
         parts=one.parts,
         why=(*reasons(one.parts), *one.ways),
         trust=node.trust,
@@ -162,6 +166,11 @@ def _text(node: Node, chunk: Chunk | None, rows: Rows) -> tuple[str, int | None,
         return text[chunk.start_offset : chunk.end_offset], chunk.start_line, chunk.end_line, chunk.token_count
     lines = text.split("\n")[source.start_line - 1 : source.end_line]
     return "\n".join(lines), source.start_line, source.end_line, node.token_count
+
+
+def evidence_parts(seen: Evidence) -> dict[str, float]:
+    """The evidence behind a relevance as parts of an explained item, named `evidence.<feature>`."""
+    return {f"{EVIDENCE}{name}": value for name, value in zip(FEATURES, features(seen), strict=True)}
 
 
 def reasons(parts: Mapping[str, float]) -> tuple[str, ...]:
