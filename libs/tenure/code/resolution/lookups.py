@@ -87,6 +87,9 @@ class Lookups:
 
     def _best(self, view: FileView, expressions: Sequence[Expression]) -> Entity:
         """The first inside the repository; else the first outside; else unknown."""
+        if len(expressions) == 1:
+            entity = self.evaluate(view, expressions[0])
+            return UNKNOWN if entity is MISSING else entity
         outside = UNKNOWN
         for expression in expressions:
             entity = self.evaluate(view, expression)

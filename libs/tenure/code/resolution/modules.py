@@ -87,27 +87,39 @@ class ModuleIndex:
         self._files: dict[str, list[str]] = {}
         self._children: dict[str, Counter[str]] = {}
         self._parents: dict[str, set[str]] = {}
+        self._visible: dict[str, list[str]] = {}
+        self._packages: set[str] = set()
         self._ordered: dict[tuple[str, str], list[tuple[int, list[str]]]] = {}
+        self._answers: dict[tuple[str, str], tuple[Found, frozenset[str]]] = {}
         for path in paths:
             self.add(path)
 
     def add(self, path: str) -> None:
         """Take in a Python file that is not there yet."""
-        files = self._files.setdefault(stem_of(path), [])
-        files.append(path)
-        files.sort(key=_precedence)
+        stem = stem_of(path)
+        self._set_files(stem, sorted([*self._files.get(stem, ()), path], key=_precedence))
         self._count(path, 1)
 
     def remove(self, path: str) -> None:
         """Take out a Python file that is there."""
-        files = self._files[stem_of(path)]
-        files.remove(path)
-        if not files:
-            del self._files[stem_of(path)]
+        stem = stem_of(path)
+        self._set_files(stem, [other for other in self._files[stem] if other != path])
         self._count(path, -1)
+
+    def _set_files(self, stem: str, files: list[str]) -> None:
+        for known in (self._files, self._visible):
+            known.pop(stem, None)
+        self._packages.discard(stem)
+        if not files:
+            return
+        self._files[stem] = self._visible[stem] = files
+        if is_init(files[0]):
+            self._packages.add(stem)
+            self._visible[stem] = [path for path in files if is_init(path)]
 
     def _count(self, path: str, step: int) -> None:
         self._ordered.clear()
+        self._answers.clear()
         for folder, name in _places(path):
             names = self._children.setdefault(folder, Counter())
             names[name] += step
@@ -124,15 +136,11 @@ class ModuleIndex:
 
         A package hides a module of the same name beside it.
         """
-        files = self._files.get(stem, [])
-        if files and is_init(files[0]):
-            return [path for path in files if is_init(path)]
-        return files
+        return self._visible.get(stem, [])
 
     def is_package(self, folder: str) -> bool:
         """Whether the folder has an `__init__`."""
-        files = self._files.get(folder or ROOT_STEM)
-        return bool(files) and is_init(files[0]) if files else False
+        return (folder or ROOT_STEM) in self._packages
 
     def children(self, folder: str) -> Iterator[str]:
         """Names of modules and of folders with Python files directly inside."""
@@ -144,8 +152,7 @@ class ModuleIndex:
 
     def submodule(self, stem: str, name: str, keys: set[str]) -> str | None:
         """The stem of `name` inside a package or namespace package."""
-        files = self.files(stem)
-        if files and not is_init(files[0]):
+        if stem in self._files and stem not in self._packages:
             return None
         inner = join(stem, name)
         keys.add(inner)
@@ -165,17 +172,33 @@ class ModuleIndex:
 
     def absolute(self, path: str, dotted: str, keys: set[str]) -> Found:
         """What `import <dotted>` means in that file. Two equally good answers are none."""
+        question = (folder_of(path), dotted)
+        known = self._answers.get(question)
+        if known is None or self._is_namesake(path, dotted):
+            own_keys: set[str] = set()
+            known = self._find_absolute(path, dotted, own_keys), frozenset(own_keys)
+            if not self._is_namesake(path, dotted):
+                self._answers[question] = known
+        keys |= known[1]
+        return known[0]
+
+    def _find_absolute(self, path: str, dotted: str, keys: set[str]) -> Found:
         top, *rest = dotted.split(".")
         keys.add("*" + top)
         is_expected = False
         for rank, roots in self._roots(folder_of(path), top):
-            is_expected = is_expected or rank not in {_Rank.NAMESPACE_ABOVE, _Rank.NAMESPACE_ELSEWHERE}
+            is_expected = is_expected or rank not in (_Rank.NAMESPACE_ABOVE, _Rank.NAMESPACE_ELSEWHERE)
             stems = [join(root, top) for root in roots]
             answers = [self._inside(stem, rest, keys) for stem in stems if not self._is_itself(stem, path)]
             hits = [answer for answer in answers if answer.stem is not None]
             if hits:
                 return hits[0] if len(hits) == 1 else MISSING
         return MISSING if is_expected else EXTERNAL
+
+    def _is_namesake(self, path: str, dotted: str) -> bool:
+        """Whether the file could be taken for the module that it imports; only then its name matters to the answer."""
+        name = path.rpartition("/")[2]
+        return name.startswith(dotted.partition(".")[0] + ".")
 
     def _inside(self, stem: str, names: list[str], keys: set[str]) -> Found:
         keys.add(stem)

@@ -13,11 +13,11 @@ MAX_HOPS = 40
 """Questions open at once: longer chains of aliases, re-exports or base classes count as unknown. Real code needs six;
 each takes about six frames of Python's stack of a thousand."""
 
-MAX_COST = 5_000
-"""Questions asked for the sake of one: against code made to explode. Django's dearest costs 1,300."""
+MAX_COST = 1_000
+"""Questions asked for the sake of one: against code made to explode. the dearest of Django costs 34, of SymPy 87."""
 
-MAX_FILE_COST = 5_000_000
-"""Questions asked for one file, remembered ones included: some 30 seconds at worst, a hundred times what real files
+MAX_FILE_COST = 2_000_000
+"""Questions asked for one file, remembered ones included: some ten seconds at worst, far beyond what real files
 need."""
 
 Answer = TypeVar("Answer")

@@ -1,0 +1,199 @@
+"""Members, bases, instances and scopes."""
+
+import pytest
+from tests.support.python_repository import PythonRepository, extract
+
+from tenure.code.resolve import interface_of
+
+
+def calls(text: str, **others: str) -> set[tuple[str, str]]:
+    texts = {"m.py": text, **{name + ".py": other for name, other in others.items()}}
+    edges = PythonRepository(texts).edges("calls")
+    return {(s.removeprefix("m.py:"), t.removeprefix("m.py:")) for s, t in edges}
+
+
+def test_self_cls_and_super_go_through_the_bases_of_other_files() -> None:
+    found = calls(
+        "from base import Base\nclass C(Base):\n    def run(self):\n        self.helper()\n        super().run()\n"
+        "    @classmethod\n    def make(cls):\n        cls.build()\n        return cls()\n    def build(self): ...\n",
+        base="from root import Root as R\nclass Base(R):\n    def run(self): ...\n",
+        root="class Root:\n    def run(self): ...\n    def helper(self): ...\n",
+    )
+    assert found == {
+        ("C.run", "root.py:Root.helper"),
+        ("C.run", "base.py:Base.run"),
+        ("C.make", "C.build"),
+        ("C.make", "C"),
+    }
+
+
+def test_members_are_looked_up_in_pythons_own_order() -> None:
+    found = calls(
+        "class A:\n    def f(self): ...\nclass B(A): ...\nclass C(A):\n    def f(self): ...\n"
+        "class D(B, C):\n    def g(self):\n        self.f()\n        super().f()\n"
+    )
+    assert found == {("D.g", "C.f")}
+
+
+def test_circular_bases_end() -> None:
+    repository = PythonRepository(
+        {
+            "a.py": "from b import B\nclass A(B):\n    def f(self):\n        self.g()\n        self.h()\n    def h(self): ...\n",
+            "b.py": "from a import A\nclass B(A):\n    def f(self):\n        self.h()\n",
+        }
+    )
+    assert repository.edges("extends") == {("a.py:A", "b.py:B"), ("b.py:B", "a.py:A")}
+    assert ("a.py:A.f", "a.py:A.h") in repository.edges("calls")
+
+
+def test_a_class_may_extend_what_it_hides() -> None:
+    repository = PythonRepository({"m.py": "from n import Form\nclass Form(Form): ...\n", "n.py": "class Form: ...\n"})
+    assert repository.edges("extends") == {("m.py:Form", "n.py:Form")}
+
+
+def test_protocols_are_implemented_and_other_bases_extended() -> None:
+    text = (
+        "import typing as t\nfrom typing import Protocol\nclass P(Protocol): ...\nclass Q(P, t.Protocol): ...\n"
+        "class R(Q): ...\nclass S(R): ...\nclass G(t.Generic[T], R): ...\nclass E(ValueError, object, Unknown): ...\n"
+    )
+    repository = PythonRepository({"m.py": text})
+    assert repository.edges("implements") == {("m.py:R", "m.py:Q")}
+    assert repository.edges("extends") == {("m.py:Q", "m.py:P"), ("m.py:S", "m.py:R"), ("m.py:G", "m.py:R")}
+    assert repository.unresolved("extends") == {("m.py:E", "Unknown")}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def use():\n    e = Engine()\n    e.go()\n",
+        "def use():\n    Engine().go()\n",
+        "def use(e: Engine):\n    e.go()\n",
+        "def use(e: 'Engine | None' = None):\n    e.go()\n",
+        "def use(e: Optional[Engine]):\n    e.go()\n",
+        "def use():\n    e: Engine = make()\n    e.go()\n",
+        "def use():\n    e = None\n    e = Engine()\n    e.go()\n",
+        "def build() -> Engine: ...\ndef use():\n    build().go()\n",
+        "engine = Engine()\ndef use():\n    engine.go()\n",
+        "def use():\n    Engine.go(None)\n",
+        "class H:\n    def __init__(self):\n        self.e = Engine()\nx = H()\ndef use():\n    x.e.go()\n",
+        "class H:\n    e: Engine\ndef use(h: H):\n    h.e.go()\n",
+        "class H:\n    def __init__(self, e: Engine):\n        self.e = e\ndef use(h: H):\n    h.e.go()\n",
+        "class H:\n    @property\n    def e(self) -> Engine: ...\ndef use(h: H):\n    h.e.go()\n",
+        "def use():\n    if (e := Engine()):\n        e.go()\n",
+    ],
+)
+def test_methods_of_instances_are_found_where_one_certain_assignment_exists(body: str) -> None:
+    text = "from typing import Optional\nclass Engine:\n    def go(self): ...\n" + body
+    assert ("use", "Engine.go") in calls(text)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "def use(e):\n    e.go()\n",
+        "def use(flag):\n    e = Engine()\n    if flag:\n        e = other()\n    e.go()\n",
+        "def use(es):\n    for e in es:\n        e.go()\n",
+        "def use():\n    with Engine() as e:\n        e.go()\n",
+        "class H:\n    def a(self):\n        self.e = Engine()\n    def b(self):\n        self.e = other()\ndef use(h: H):\n    h.e.go()\n",
+        "def use(Engine):\n    Engine().go()\n",
+        "def use(e: list[Engine]):\n    e.go()\n",
+        "def use():\n    [go() for go in x]\n",
+        "def use():\n    go = lambda go: go()\n",
+        "def use(x):\n    match x:\n        case {'e': e}:\n            e.go()\n",
+        "def use():\n    e = e.go()\n    e.go()\n",
+    ],
+)
+def test_a_method_is_never_guessed_by_its_name(body: str) -> None:
+    found = calls("class Engine:\n    def go(self): ...\ndef go(): ...\n" + body)
+    assert {target for source, target in found if source == "use"} & {"Engine.go", "go"} == set()
+
+
+def test_class_scopes_are_not_seen_from_methods() -> None:
+    found = calls("def f(): ...\nclass C:\n    def f(self): ...\n    def g(self):\n        f()\n    x = f(None)\n")
+    assert found == {("C.g", "f"), ("C", "C.f")}
+
+
+def test_global_nonlocal_and_nested_scopes_follow_the_language() -> None:
+    text = "def f(): ...\ndef outer():\n    def f(): ...\n    def inner():\n        f()\n    def up():\n        global f\n        f()\n    inner()\n"
+    assert calls(text) == {("outer.inner", "outer.f"), ("outer.up", "f"), ("outer", "outer.inner")}
+
+
+def test_names_of_a_module_are_read_as_they_stand_at_that_line() -> None:
+    text = "def f(): ...\nf()\ndef f(): ...\nf()\ndef later():\n    f()\n"
+    assert calls(text) == {("m.py", "f"), ("m.py", "f#1"), ("later", "f#1")}
+
+
+def test_calls_in_match_arms_lambdas_defaults_and_decorators_have_owners() -> None:
+    text = (
+        "def a(): ...\ndef deco(x): ...\ndef plain(f): ...\n"
+        "def use(cmd, d=a()):\n    match cmd:\n        case [x, *y] if a():\n            return use(x)\n    return lambda: a()\n"
+        "@deco(1)\n@plain\ndef made(): ...\n"
+    )
+    repository = PythonRepository({"m.py": text})
+    assert repository.edges("calls") == {("m.py:use", "m.py:a"), ("m.py:use", "m.py:use"), ("m.py:made", "m.py:deco")}
+    assert repository.edges("references") == {("m.py:made", "m.py:plain")}
+
+
+def test_methods_of_classes_inside_functions_are_resolved() -> None:
+    text = "from n import Base\ndef outer():\n    class In(Base):\n        def f(self):\n            self.g(); self.top()\n        def g(self): ...\n    return In()\n"
+    assert calls(text, n="class Base:\n    def top(self): ...\n") == {
+        ("outer.In.f", "outer.In.g"),
+        ("outer.In.f", "n.py:Base.top"),
+        ("outer", "outer.In"),
+    }
+
+
+def test_members_of_external_bases_are_external_and_of_unknown_ones_unresolved() -> None:
+    text = "import unittest\nclass T(unittest.TestCase):\n    def t(self):\n        self.assertTrue(1)\nclass U(make()):\n    def t(self):\n        self.any()\nclass V:\n    def t(self):\n        self.none()\n"
+    repository = PythonRepository({"m.py": text})
+    assert ("m.py:T.t", "self.assertTrue") in repository.unresolved("external")
+    assert {("m.py:U.t", "self.any"), ("m.py:V.t", "self.none")} <= repository.unresolved("call")
+
+
+def test_good_symbols_of_a_broken_file_are_resolved() -> None:
+    assert ("after", "before") in calls("def before(): ...\ndef broken(:\n    pass\ndef after():\n    before()\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x0 = f\n" + "\n".join(f"x{n} = x{n - 1}" for n in range(1, 3000)) + "\nx2999()\n",
+        "class C0: ...\n" + "\n".join(f"class C{n}(C{n - 1}): ..." for n in range(1, 400)) + "\nC399().f()\n",
+        "def f():\n" + "".join(f"    y{n} = y{n - 1}.go()\n" for n in range(1, 3000)) + "    y2999.go()\n",
+        "x" + ".a()" * 3000 + "\n",
+        "x" + "(" * 3000 + ")" * 3000 + "\n",
+        "(" * 3000 + "f" + ")" * 3000 + "()\n",
+        "f(" * 3000 + ")" * 3000 + "\n",
+        "\n".join("    " * n + f"def f{n}():" for n in range(90)) + "\n" + "    " * 90 + "f0()\n",
+    ],
+)
+def test_depth_of_the_input_never_overflows(text: str) -> None:
+    PythonRepository({"m.py": text})
+
+
+def test_code_made_to_explode_is_cut_off() -> None:
+    stars = "".join(f"from m{n} import *\n" for n in range(14))
+    texts = {f"m{n}.py": stars for n in range(14)}
+    texts["use.py"] = "from m0 import gone\ngone()\n"
+    classes = ["class A0: ...", "class B0: ..."]
+    classes += [f"class A{n}(B{n - 1}, A{n - 1}): ...\nclass B{n}(A{n - 1}, B{n - 1}): ..." for n in range(1, 36)]
+    texts["classes.py"] = "\n".join(classes) + "\nA35().f()\n"
+    repository = PythonRepository(texts)
+    assert ("use.py", "m0.gone") in repository.unresolved("import")
+    assert ("classes.py", "A35().f") in repository.unresolved("call")
+
+
+def test_moved_lines_and_edited_bodies_leave_the_interface_alone() -> None:
+    def digest(text: str) -> bytes:
+        return interface_of(extract("m.py", text)[0])
+
+    base = "import a\ndef f(x):\n    y = 1\n    def inner(): ...\n    return y\nclass C(a.B):\n    def m(self):\n        self.n = a.N()\n"
+    assert digest("# moved\n\n" + base.replace("y = 1", "y = g(2)").replace("inner", "other")) == digest(base)
+    for old, new in [
+        ("import a", "import b as a"),
+        ("a.B", "a.D"),
+        ("a.N()", "a.M()"),
+        ("def f", "def h"),
+        ("def m", "def k"),
+    ]:
+        assert digest(base.replace(old, new)) != digest(base)
