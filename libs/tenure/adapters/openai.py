@@ -60,19 +60,16 @@ class OpenAIEmbedder:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         """`base_url` ends in `/v1`, as OPENAI_BASE_URL does; an empty `api_key` sends none."""
-        try:
-            self._url = httpx.URL(f"{base_url.rstrip('/')}/embeddings")
-        except httpx.InvalidURL as error:
-            raise InvalidInput("embedder.base_url is not a URL; set it like https://host/v1") from error
-        if self._url.scheme not in {"http", "https"} or not self._url.host:
-            raise InvalidInput("embedder.base_url is not an http(s) URL; set it like https://host/v1")
+        url = _endpoint(base_url)
+        self._url = url.copy_with(userinfo=b"")  # the HTTP client logs the URL that it is given
         self._api_key = api_key
         self._model = model
         self._dimension = dimension
         self._max_tokens = max_tokens
         self._sleep = sleep
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.AsyncClient(timeout=timeout_seconds, headers=headers)
+        auth = (url.username, url.password) if url.userinfo and not api_key else None
+        self._client = httpx.AsyncClient(timeout=timeout_seconds, headers=headers, auth=auth)
 
     @property
     def name(self) -> str:
@@ -156,7 +153,7 @@ class OpenAIEmbedder:
             reply = response.json()
             found = {int(row["index"]): np.asarray(row["embedding"], np.float32) for row in reply["data"]}
             vectors = [found[position] for position in range(count)]
-        except (ValueError, KeyError, TypeError, OverflowError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise _PassingFailure(
                 f"{self._where()} answered 200, but not with embeddings ({self._clean(str(error))}); "
                 "check that embedder.base_url is an OpenAI-compatible endpoint"
@@ -185,6 +182,17 @@ class OpenAIEmbedder:
         if self._api_key:
             line = line.replace(self._api_key, "***")
         return line[:MAX_DETAIL_CHARS]
+
+
+def _endpoint(base_url: str) -> httpx.URL:
+    """Where embeddings are asked for; `InvalidInput` if that is no address."""
+    try:
+        url = httpx.URL(base_url)
+    except httpx.InvalidURL as error:
+        raise InvalidInput("embedder.base_url is not a URL; set it like https://host/v1") from error
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise InvalidInput("embedder.base_url is not an http(s) URL; set it like https://host/v1")
+    return url.copy_with(path=f"{url.path.rstrip('/')}/embeddings")
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
@@ -232,6 +240,6 @@ def _detail(response: httpx.Response) -> str:
     """The endpoint's own words, from the usual place of an error reply or else its text."""
     try:
         message = response.json()["error"]["message"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return response.text
     return str(message)
