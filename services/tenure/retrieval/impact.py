@@ -75,7 +75,8 @@ class ImpactService:
                 seeds = await _seeds(work, repository, ties.files, paths)
                 items, hints = await _answer(work, ties, seeds, limit)
             unresolved = await _unresolved(work, seeds, {state.id for state in ties.files.values()})
-        return ImpactReport(tuple(items), unresolved, tuple(hints + _hints(repository, unresolved)))
+        hints += _hints(repository, unresolved, has_history=bool(ties.commit_times))
+        return ImpactReport(tuple(items), unresolved, tuple(hints))
 
     def _ties(self, repository_id: str) -> RepositoryTies:
         ties = self._kept.pop(repository_id, None) or RepositoryTies()
@@ -183,11 +184,11 @@ async def _unresolved(work: UnitOfWork, seeds: Sequence[FileState], files: set[s
     return sum(1 for one in found if one.kind != OUTSIDE and one.owner_id in files and one.owner_id not in own)
 
 
-def _hints(repository: Repository, unresolved: int) -> list[str]:
+def _hints(repository: Repository, unresolved: int, *, has_history: bool) -> list[str]:
     hints = []
     if repository.is_stale:
         hints.append(f"{repository.name}: {repository.detail or 'the index is behind the tree'}")
-    if repository.history_commit is None:
+    if not has_history:
         hints.append(f"{repository.name}: no history is indexed; names, imports and content are all there is")
     if unresolved:
         hints.append(

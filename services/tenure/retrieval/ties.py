@@ -17,6 +17,8 @@ from tenure.core.memory import EdgeType
 from tenure.ports.records import FileState, Repository
 from tenure.ports.repositories import UnitOfWork
 
+_NEVER = object()
+"""Differs from every commit, and from the None of a history that is being read."""
 CONTENT_PAGE = 500
 """Files whose rows are read at once to get at their vectors."""
 
@@ -42,7 +44,7 @@ class RepositoryTies:
         self.files: dict[str, FileState] = {}
         self.commit_times: list[datetime] = []
         self._version: object = None
-        self._history_of: object = None
+        self._history_of: object = _NEVER
         self._commits: list[Commit] = []
         self._touched: dict[str, list[str]] = {}
         self._imports: list[tuple[str, str]] = []
