@@ -23,7 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
-from tenure.adapters.sql.column_types import ID_BYTES, Bytes, Identifier, id_bytes
+from tenure.adapters.sql.column_types import ID_BYTES, Bytes, Identifier, id_bytes, to_store
 
 INSERTS = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """The dialects' INSERT with ON CONFLICT: equal in use, not in class."""
@@ -46,7 +46,7 @@ def listing_values(dialect: Dialect, type_: TypeEngine[Any], name: str, values: 
     if dialect.name != "sqlite":
         return {name: list(values)}
     if not isinstance(type_, Identifier):
-        return {name: json.dumps(list(values))}
+        return {name: json.dumps([to_store(value) for value in values])}
     # JSON holds no bytes: the ids stand one after the other, and a list of zeros counts them off.
     ids = b"".join(map(id_bytes, values))
     return {name: ids, f"{name}_count": json.dumps([0] * (len(ids) // ID_BYTES))}
