@@ -131,7 +131,7 @@ async def test_indexes_that_edge_lost_with_a_segment_are_made_again(folder, poin
     only(folder, "segments/*/version.info").unlink()
     store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
     assert await store.count(WORKSPACE) == 30
-    assert len(store._shard.info().payload_schema) == 8
+    assert len(store._shard.info().payload_schema) == 9
     await store.close()
 
 

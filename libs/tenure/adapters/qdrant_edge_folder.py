@@ -46,8 +46,8 @@ FLAT_SEARCH_KILOBYTES = 1_000_000_000
 DENSE_STORAGE = VectorStorageDatatype.Turbo8
 """One byte a dimension: a quarter of the memory and a third of the time of float32; a cosine is off by at most .005."""
 _FORMAT = 1
-_KEYWORD_FIELDS = ("repository", "owner", "node", "language")
-_PREFIX_FIELDS = ("scope", "path")
+_KEYWORD_FIELDS = ("workspace", "scope", "repository", "owner", "node", "language")
+_PREFIX_FIELDS = ("path",)
 _INTEGER_FIELDS = ("revision", "is_test")
 
 

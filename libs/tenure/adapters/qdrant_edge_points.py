@@ -116,6 +116,7 @@ def _payload(workspace_id: str, kind: Space, fields: port.PointFilterFields) -> 
     turns True and False into 1 and 0 in filters, but not in payloads.
     """
     return {
+        "workspace": workspace_id,
         "scope": scope_of(workspace_id, kind),
         "repository": fields.repository_id,
         "owner": fields.owner_id,
@@ -138,8 +139,8 @@ def one_of(field: str, values: Iterable[str]) -> FieldCondition:
 
 
 def in_workspace(workspace_id: str) -> FieldCondition:
-    """Any kind, this workspace: a scope begins with the workspace's id, which has a fixed length."""
-    return FieldCondition(key="scope", match=MatchPrefix(f"{workspace_id}/"))
+    """Any kind, this workspace. A field of its own: matching the beginning of `scope` takes twice as long."""
+    return equals("workspace", workspace_id)
 
 
 def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
