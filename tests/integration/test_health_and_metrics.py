@@ -1,0 +1,81 @@
+"""`/health/live`, `/health/ready` and `/metrics` of the whole stack, well and with a store that fails."""
+
+from pathlib import Path
+
+from tests.support.embedded import client_of, embedded, write_tree
+
+from tenure.workspace.app import Activity
+
+
+async def test_a_well_server_is_live_ready_and_names_its_stores(tmp_path: Path) -> None:
+    async with embedded(tmp_path) as stack:
+        live = await stack.client.get("/health/live")
+        assert live.json() == {"status": "live", "instance": "test"}
+        ready = await stack.client.get("/health/ready")
+    assert ready.status_code == 200
+    report = ready.json()
+    assert (report["status"], report["failed"]) == ("ready", [])
+    assert set(report["stores"]) == {"database", "vectors", "graph"}
+    assert "migration" in report["stores"]["database"]["detail"]
+
+
+async def test_a_database_that_turned_to_garbage_makes_it_not_ready_by_name(tmp_path: Path) -> None:
+    async with embedded(tmp_path) as stack:
+        for file in (tmp_path / "home").glob("tenure.sqlite3*"):
+            file.write_bytes(b"garbage" * 1000)
+        ready = await stack.client.get("/health/ready")
+        answer = await stack.client.get("/v1/workspaces")
+        live = await stack.client.get("/health/live")
+    assert ready.status_code == 503
+    assert "database" in ready.json()["failed"]
+    assert ready.json()["stores"]["database"]["detail"]
+    assert answer.status_code == 503
+    assert "tenure.sqlite3" in answer.json()["detail"]
+    assert live.status_code == 200
+
+
+async def test_each_store_that_fails_is_named_and_the_others_are_still_asked(tmp_path: Path) -> None:
+    async with embedded(tmp_path) as stack:
+        await stack.tenure.infrastructure.vectors.close()
+        ready = await stack.client.get("/health/ready")
+    assert ready.status_code == 503
+    assert ready.json()["failed"] == ["vectors"]
+    assert ready.json()["stores"]["database"]["ok"]
+
+
+async def test_beyond_loopback_a_stranger_learns_that_a_store_fails_but_not_where_it_lies(tmp_path: Path) -> None:
+    async with embedded(tmp_path, server__host="0.0.0.0") as stack, client_of(stack.app) as stranger:
+        ready = await stranger.get("/health/ready")
+        metrics = await stranger.get("/metrics")
+    assert ready.status_code == 200
+    assert str(tmp_path) not in ready.text
+    assert metrics.status_code == 401
+
+
+async def test_metrics_count_answers_and_jobs_without_names_of_people_paths_or_workspaces(tmp_path: Path) -> None:
+    async with embedded(tmp_path) as stack:
+        workspace = await stack.workspace("canaryteam")
+        tree = write_tree(tmp_path / "canarytree", {"canaryfile.py": "def canary_function():\n    return 1\n"})
+        repository = await stack.index(workspace, tree.root)
+        await stack.search(workspace, "canary_function")
+        await stack.search(workspace, "the weather in Lisbon tomorrow")
+        metrics = (await stack.client.get("/metrics")).text
+    for line in (
+        'tenure_queries_total{result="hit"} 1.0',
+        'tenure_queries_total{result="miss"} 1.0',
+        "tenure_retrieve_seconds_count 2.0",
+        'tenure_job_seconds_count{kind="index",state="done"} 1.0',
+        'tenure_http_request_seconds_count{method="POST",route="/v1/workspaces/{workspace_id}/search",status="200"} 2.0',
+    ):
+        assert line in metrics
+    for name in ("canary", workspace, repository, str(tmp_path)):
+        assert name not in metrics
+
+
+def test_looking_whether_the_server_lives_keeps_no_server_alive() -> None:
+    activity = Activity()
+    begun = activity.idle_seconds()
+    activity.requested("/health/live")
+    assert activity.idle_seconds() >= begun
+    activity.requested("/v1/workspaces")
+    assert activity.idle_seconds() < 1
