@@ -191,6 +191,18 @@ class TaskQueueContract:
         await queue.drain()
         assert worker.ended == [job("a")]
 
+    async def test_embedding_keeps_no_index_job_waiting(self, queue):
+        worker = Worker(is_open=False)
+        await queue.start(worker)
+        embeddings = [job(name, JobKind.EMBED) for name in "abcd"]
+        for command in [*embeddings, job("edit"), Project("w")]:
+            await queue.send(command)
+        await worker.has_started(3)
+        assert job("edit") in worker.started
+        assert Project("w") in worker.started
+        worker.gate.set()
+        await queue.drain()
+
     async def test_starting_twice_is_refused(self, queue):
         await queue.start(Worker())
         with pytest.raises(RecordConflict, match="already"):
@@ -207,6 +219,6 @@ class TestInProcessTaskQueue(TaskQueueContract):
 
     @pytest_asyncio.fixture
     async def queue(self) -> AsyncIterator[InProcessTaskQueue]:
-        queue = InProcessTaskQueue(concurrency=2)
+        queue = InProcessTaskQueue()
         yield queue
         await queue.close()

@@ -3,14 +3,15 @@
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Mapping
 from functools import partial
 
 from tenure.core.commands import Command, RunJob
 from tenure.core.errors import RecordConflict
 from tenure.ports.task_queue import Handler
 
-CONCURRENCY = 2
-"""Commands run at a time."""
+LANES = {"embed": 1, "index": 2, "project": 2}
+"""Commands of each kind that run at a time. Hours of embedding never keep an edit from being indexed."""
 _Key = tuple[str, str]
 _log = logging.getLogger(__name__)
 
@@ -18,8 +19,8 @@ _log = logging.getLogger(__name__)
 class InProcessTaskQueue:
     """Commands in memory, run by the event loop. What is lost with the process stands in SQL and is sent again."""
 
-    def __init__(self, concurrency: int = CONCURRENCY) -> None:
-        self._concurrency = concurrency
+    def __init__(self, lanes: Mapping[str, int] = LANES) -> None:
+        self._free = dict(lanes)
         self._waiting: deque[_Key] = deque()
         self._commands: dict[_Key, Command] = {}
         self._running: dict[_Key, asyncio.Task[None]] = {}
@@ -60,25 +61,28 @@ class InProcessTaskQueue:
         await asyncio.gather(*running, return_exceptions=True)
 
     def _deliver(self) -> None:
-        """Run waiting commands in the order they came, passing over those whose key runs already."""
+        """Run waiting commands in the order they came, passing over those whose key runs or whose lane is full."""
         handler = self._handler
         passed: list[_Key] = []
-        while handler is not None and self._waiting and len(self._running) < self._concurrency:
+        while handler is not None and self._waiting:
             key = self._waiting.popleft()
-            if key in self._running:
+            lane = _lane(self._commands[key])
+            if key in self._running or not self._free[lane]:
                 passed.append(key)
                 continue
             command = self._commands.pop(key)
+            self._free[lane] -= 1
             task = asyncio.create_task(_run(handler, command))
             self._running[key] = task
             task.add_done_callback(partial(self._ended, key, command))
-        self._waiting.extendleft(reversed(passed))
+        self._waiting.extend(passed)
         if self.is_idle():
             self._idle.set()
 
     def _ended(self, key: _Key, command: Command, task: "asyncio.Task[None]") -> None:
         """Also called for a command that was cancelled before its first step."""
         del self._running[key]
+        self._free[_lane(command)] += 1
         if task.cancelled() and self._handler is None and key not in self._commands:
             self._commands[key] = command
             self._waiting.appendleft(key)
@@ -94,3 +98,7 @@ async def _run(handler: Handler, command: Command) -> None:
 
 def _key(command: Command) -> _Key:
     return ("job", command.job_id) if isinstance(command, RunJob) else ("workspace", command.workspace_id)
+
+
+def _lane(command: Command) -> str:
+    return command.kind.value if isinstance(command, RunJob) else "project"
