@@ -37,8 +37,12 @@ class MemoryPeak:
         return own / _MEGABYTE if sys.platform == "darwin" else own * _KILOBYTE / _MEGABYTE
 
     def _watch(self) -> None:
+        before: set[str] = {str(os.getpid())}
         while not self._stop.wait(SAMPLE_SECONDS):
-            self._bytes = max(self._bytes, float(sum(map(_resident, _family()))))
+            family = _family()
+            # A process that is just being started still wears its parent's memory: it counts from the second look on.
+            self._bytes = max(self._bytes, float(sum(_resident(process) for process in family if process in before)))
+            before = set(family)
 
 
 def _family() -> list[str]:
