@@ -364,6 +364,13 @@ class VectorStoreContract:
             with pytest.raises(InvalidInput, match="space"):
                 await store.search(WORKSPACE, [query])
 
+    async def test_a_stored_vector_must_fit_its_space(self, store):
+        term = Sparse([1], [1.0])
+        for vectors in ({Space.CHUNK: axis(0)}, {Space.CHUNK: term, Space.DENSE: term}):
+            with pytest.raises(InvalidInput, match="space"):
+                await store.upsert(WORKSPACE, [chunk(1), replace(chunk(2), vectors=vectors)])
+        assert await store.count(WORKSPACE) == 0
+
     async def test_ids_that_are_none_are_refused(self, store):
         with pytest.raises(InvalidInput, match="workspace id"):
             await store.count("")

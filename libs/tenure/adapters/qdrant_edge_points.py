@@ -6,6 +6,7 @@ Edge checks little itself and writes to its log first, so a malformed vector wou
 import re
 import uuid
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from qdrant_edge import (
@@ -32,6 +33,8 @@ from tenure.ports.vector_store import Space
 SPARSE_SPACES = tuple(space for space in Space if space is not Space.DENSE)
 MAX_TERM_INDEX = 2**32 - 1
 """Edge keeps term indices as unsigned 32-bit numbers."""
+NamedVector: TypeAlias = SparseVector | list[float] | list[list[float]]
+"""What Edge takes for one space."""
 HIT_FIELDS = ["node", "owner", "path"]
 SCAN_FIELDS = ["scope", "owner", "revision"]
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -100,15 +103,20 @@ def edge_point(workspace_id: str, point: port.Point, dimension: int) -> Point:
     kinds = [space for space in point.vectors if space is not Space.DENSE]
     if len(kinds) != 1:
         raise InvalidInput(f"point {point_id} has {len(kinds)} sparse vectors; its kind is the one that it carries")
-    vectors = {
-        space.value: (
-            sparse_vector(vector, f"point {point_id}")
-            if isinstance(vector, Sparse)
-            else dense_values(vector, dimension, f"point {point_id}")
-        )
-        for space, vector in point.vectors.items()
-    }
+    vectors: dict[str, NamedVector] = {}
+    for space, vector in point.vectors.items():
+        _check_space(space, vector, f"point {point_id}")
+        vectors[space.value] = _named_vector(vector, dimension, f"point {point_id}")
     return Point(point_id, vectors, _payload(workspace_id, kinds[0], point.fields))
+
+
+def _named_vector(vector: Sparse | port.Dense, dimension: int, owner: str) -> SparseVector | list[float]:
+    return sparse_vector(vector, owner) if isinstance(vector, Sparse) else dense_values(vector, dimension, owner)
+
+
+def _check_space(space: Space, vector: Sparse | port.Dense, owner: str) -> None:
+    if isinstance(vector, Sparse) is (space is Space.DENSE):
+        raise InvalidInput(f"{owner} has a vector of another kind for the space {space.value!r}")
 
 
 def _payload(workspace_id: str, kind: Space, fields: port.PointFilterFields) -> dict[str, str | int]:
@@ -169,8 +177,7 @@ def edge_query(workspace_id: str, query: port.Query, dimension: int, limit: int)
 
 def check_query(query: port.Query) -> None:
     """`InvalidInput` if the vector does not belong to the space, or the limit is no number of hits."""
-    if isinstance(query.vector, Sparse) is (query.space is Space.DENSE):
-        raise InvalidInput(f"a query in the space {query.space.value!r} came with a vector of another kind")
+    _check_space(query.space, query.vector, "the query")
     if query.limit < 1:
         raise InvalidInput(f"a query asks for {query.limit} hits; ask for at least 1")
 
