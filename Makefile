@@ -40,7 +40,7 @@ check: $(STAMP) ## Format, lint, types, architecture, dependencies
 .PHONY: coverage
 coverage: $(STAMP) ## Branch coverage: core must be at 100 %, code at 95 %
 	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest tests/unit/core tests/unit/code tests/integration/code $(PYTEST_ARGS)
+	$(BIN)/coverage run -m pytest tests/unit/core tests/unit/code $(PYTEST_ARGS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include '*/tenure/core/*' --fail-under 100 --skip-covered --show-missing
 	$(BIN)/coverage report --include '*/tenure/code/*' --fail-under 95 --skip-covered --show-missing
