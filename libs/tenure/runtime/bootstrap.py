@@ -3,6 +3,7 @@
 Adapters are imported where they are built, so that a command that needs none of them starts fast.
 """
 
+import asyncio
 import functools
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
@@ -95,6 +96,13 @@ async def migrate_database(settings: Settings) -> str:
 
     prepare_home(settings.home)
     return await migrate.upgrade(settings.database_url)
+
+
+async def erase_vectors(settings: Settings) -> None:
+    """Remove the embedded vector store, damaged or not; SQL can restore it. `StoreUnavailable` if it is in use."""
+    from tenure.adapters.qdrant_edge_folder import erase
+
+    await asyncio.to_thread(erase, settings.vectors_path)
 
 
 def git_repository() -> GitRepository:

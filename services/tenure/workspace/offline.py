@@ -12,7 +12,7 @@ from typing import Any
 from tenure.core.errors import TenureError
 from tenure.ingestion.api import findings_out
 from tenure.retrieval.tuning import Tuning
-from tenure.runtime.bootstrap import git_repository, migrate_database, open_infrastructure
+from tenure.runtime.bootstrap import erase_vectors, git_repository, migrate_database, open_infrastructure
 from tenure.runtime.home import prepare_home
 from tenure.runtime.logging import configure_logging
 from tenure.runtime.settings import Settings
@@ -131,6 +131,7 @@ async def _repair(settings: Settings) -> list[dict[str, Any]]:
 
 
 async def _rebuild(settings: Settings) -> dict[str, int]:
+    await erase_vectors(settings)
     async with open_tenure(settings, works=False) as tenure:
         return {"projected": sum([await tenure.ingestion.rebuild(w) for w in await _workspaces(tenure)])}
 
