@@ -48,14 +48,13 @@ async def open_infrastructure(settings: Settings, stack: AsyncExitStack, checks_
     Migrates an embedded database. Raises `StoreUnavailable` or `StoreMismatch` with the way out; what was opened is
     closed by the stack.
     """
+    from tenure.adapters.git.repository import GitProcess
     from tenure.adapters.in_process.cache import InProcessCache
     from tenure.adapters.in_process.task_queue import InProcessTaskQueue
-    from tenure.adapters.system import SystemClock
-
-    from tenure.adapters.git.repository import GitProcess
     from tenure.adapters.sql import migrate
     from tenure.adapters.sql.database import SqlDatabase
     from tenure.adapters.sql.graph import SqlGraphStore
+    from tenure.adapters.system import SystemClock
 
     prepare_home(settings.home)
     if settings.database_url.startswith("sqlite"):

@@ -5,9 +5,9 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, TypeVar
 
 from tenure.core.errors import TenureError
 from tenure.ingestion.api import findings_out
@@ -21,6 +21,7 @@ from tenure.workspace.facade import Tenure, assemble, open_tenure
 from tenure.workspace.home_lock import exclusive
 from tenure.workspace.server import serve
 
+T = TypeVar("T")
 STORES = ("database", "vectors", "graph")
 
 
@@ -111,7 +112,7 @@ async def _reembed_workspace(tenure: Tenure, workspace_id: str) -> int:
     return due
 
 
-def _alone(settings: Settings, work: Callable[[Settings], Any]) -> Any:
+def _alone(settings: Settings, work: Callable[[Settings], Coroutine[Any, Any, T]]) -> T:
     configure_logging(settings.logging.level, settings.logging.format)
     prepare_home(settings.home)
     with exclusive(settings.home):

@@ -4,9 +4,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Select, Table, func, select
 
-from tenure.adapters.sql.embeddings import has_embedding, is_refused, stamp_of
+from tenure.adapters.sql.embeddings import NO_STAMP, has_embedding, stamp_of
 from tenure.adapters.sql.owned_rows import owner_queries
-from tenure.adapters.sql.schema import chunks, edges, files, left_out, nodes, outbox, unresolved
+from tenure.adapters.sql.schema import chunks, edges, files, left_out, nodes, outbox, refusals, unresolved
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import NodeType
 from tenure.ports.records import IndexCounts
@@ -19,10 +19,7 @@ async def index_counts(transaction: Transaction, repository_id: str, model: str,
     by_type = await count.groups(nodes, nodes.c.type)
     by_stamp = await count.groups(chunks, chunks.c.stamp)
     stamp = await stamp_of(transaction, model, dimension)
-    # The stamp answers for most chunks; only the others are compared with the stored vectors and refusals.
-    elsewhere = chunks.c.stamp != stamp if stamp else chunks.c.stamp >= 0
-    found = await count.rows(chunks, elsewhere, has_embedding(stamp))
-    refused = await count.rows(chunks, elsewhere, ~has_embedding(stamp), is_refused(model))
+    embedded, refused = await _embedded_and_refused(transaction, count, by_stamp, stamp, model)
     return IndexCounts(
         files=sum(by_status.values()),
         files_by_status=by_status,
@@ -31,13 +28,29 @@ async def index_counts(transaction: Transaction, repository_id: str, model: str,
         edges=await count.owned(edges),
         unresolved=await count.owned(unresolved),
         chunks=sum(by_stamp.values()),
-        chunks_embedded=found + (by_stamp.get(stamp, 0) if stamp else 0),
+        chunks_embedded=embedded,
         chunks_failed=refused,
         commits=by_type.get(NodeType.COMMIT.value, 0),
         left_out=await count.rows(left_out),
         files_unresolved=await count.rows(files, files.c.is_resolved.is_(False)),
         outbox_pending=await count.rows(outbox),
     )
+
+
+async def _embedded_and_refused(
+    transaction: Transaction, count: "_Counter", by_stamp: dict[int, int], stamp: int, model: str
+) -> tuple[int, int]:
+    """The stamp answers for most chunks; of the others only those with another stamp or a refusal are looked at."""
+    others = by_stamp.keys() - {NO_STAMP, stamp}
+    found = await count.rows(chunks, chunks.c.stamp.in_(others), has_embedding(stamp)) if others and stamp else 0
+    query = select(refusals.c.content_hash).where(transaction.mine(refusals), refusals.c.model == model)
+    hashes = [row.content_hash for row in await transaction.rows(query)]
+    embedded = found + (by_stamp.get(stamp, 0) if stamp else 0)
+    if not hashes:
+        return embedded, 0
+    waiting = (chunks.c.stamp != stamp, ~has_embedding(stamp)) if stamp else ()
+    refused = await count.rows(chunks, transaction.among(chunks.c.content_hash, hashes), *waiting)
+    return embedded, refused
 
 
 class _Counter:

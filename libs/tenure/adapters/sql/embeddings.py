@@ -18,7 +18,8 @@ from tenure.ports.records import OutboxKind
 
 _PAGE = 1_000
 """Least rows looked at in one step of the search for contents without a vector."""
-_NO_STAMP = 0
+NO_STAMP = 0
+"""Of a chunk: there is no vector of its content, of whatever model."""
 
 
 class SqlEmbeddings:
@@ -88,7 +89,7 @@ class SqlEmbeddings:
     async def embeddings(self, model: str, dimension: int, content_hashes: Sequence[str]) -> dict[str, bytes]:
         """Stored vectors by content hash."""
         stamp = await stamp_of(self._transaction, model, dimension)
-        if stamp == _NO_STAMP or not content_hashes:
+        if stamp == NO_STAMP or not content_hashes:
             return {}
         query = select(embeddings.c.content_hash, embeddings.c.vector).where(
             self._transaction.mine(embeddings),
@@ -110,8 +111,14 @@ class SqlEmbeddings:
         stamp = await stamp_of(self._transaction, model, dimension)
         mine = self._transaction.mine
         await self._transaction.change(delete(embeddings).where(mine(embeddings), embeddings.c.stamp == stamp))
+        other = select(func.max(embeddings.c.stamp)).where(
+            mine(embeddings), embeddings.c.content_hash == chunks.c.content_hash
+        )
+        present = select(embedding_stamps.c.number).where(mine(embedding_stamps), embedding_stamps.c.number != stamp)
+        other = other.where(embeddings.c.stamp.in_(present)).correlate(chunks)
+        remaining = func.coalesce(other.scalar_subquery(), NO_STAMP)
         await self._transaction.change(
-            update(chunks).where(mine(chunks), chunks.c.stamp == stamp).values(stamp=_NO_STAMP)
+            update(chunks).where(mine(chunks), chunks.c.stamp == stamp).values(stamp=remaining)
         )
         await self._transaction.change(
             delete(embedding_stamps).where(mine(embedding_stamps), embedding_stamps.c.number == stamp)
@@ -126,7 +133,7 @@ class SqlEmbeddings:
     async def _other_stamps(self, stamp: int) -> list[int]:
         query = select(embedding_stamps.c.number).where(self._transaction.mine(embedding_stamps))
         numbers = [row.number for row in await self._transaction.rows(query)]
-        return [_NO_STAMP, *(number for number in numbers if number != stamp)]
+        return [NO_STAMP, *(number for number in numbers if number != stamp)]
 
     async def _waiting(
         self, repository_id: str, other: int, model: str, stamp: int, limit: int
@@ -162,7 +169,7 @@ class SqlEmbeddings:
 
     async def _make_stamp(self, model: str, dimension: int) -> int:
         stamp = await stamp_of(self._transaction, model, dimension)
-        if stamp != _NO_STAMP:
+        if stamp != NO_STAMP:
             return stamp
         highest = select(func.max(embedding_stamps.c.number)).where(self._transaction.mine(embedding_stamps))
         values: dict[str, Any] = {

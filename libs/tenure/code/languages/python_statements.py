@@ -15,9 +15,14 @@ def module_of(node: tree_sitter.Node, source: bytes) -> tuple[int, str]:
     module = field(node, "module_name")
     if module is None:
         return 0, ""
-    written = "".join(text_of(module, source).split())
+    written = _joined(module, source)
     name = written.lstrip(".")
     return len(written) - len(name), name
+
+
+def _joined(node: tree_sitter.Node, source: bytes) -> str:
+    """A dotted name without white space and line continuations."""
+    return "".join(text_of(node, source).replace("\\", " ").split())
 
 
 def imported_names(node: tree_sitter.Node, source: bytes) -> Iterator[tuple[str, str]]:
@@ -34,7 +39,7 @@ def dotted_names(node: tree_sitter.Node, source: bytes) -> Iterator[tuple[str, s
         alias = field(name, "alias")
         target = field(name, "name") if name.type == "aliased_import" else name
         if target is not None and target.type == "dotted_name":
-            yield "".join(text_of(target, source).split()), text_of(alias, source) if alias is not None else ""
+            yield _joined(target, source), text_of(alias, source) if alias is not None else ""
 
 
 def bound_names(target: tree_sitter.Node | None, source: bytes) -> Iterator[str]:

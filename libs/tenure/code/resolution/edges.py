@@ -1,15 +1,15 @@
 """A file's references as edges, and those that lead nowhere certain."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tenure.code.languages.python_references import Kind
 from tenure.code.model import ResolvedFile
 from tenure.code.resolution.entities import BUILTIN, DEFINITION, EXTERNAL, INSTANCE, MISSING, MODULE, Entity
 from tenure.code.resolution.lookups import Lookups
 from tenure.code.resolution.table import ModuleTable
-from tenure.code.resolution.views import FileView
+from tenure.code.resolution.views import FileView, Stored
 from tenure.core.memory import Edge, EdgeType
 from tenure.ports.records import Unresolved
 
@@ -74,13 +74,18 @@ def resolve_file(
     table.questions.begin()
     resolver = _FileResolver(Lookups(table, table.questions), table, table.view(path).whole(known["d"]), collected)
     owners: list[str] = known["o"]
-    for owner, line, level, module, name in known["i"]:
+    for owner, line, level, module, name in _rows(known["i"]):
         resolver.take_import(owners[owner], line, level, module, name)
-    for kind, owner, line, written, expression in known["r"]:
+    for kind, owner, line, written, expression in _rows(known["r"]):
         resolver.take_use(kind, owners[owner], line, written, expression)
     if path.endswith(".pyi"):
         resolver.take_stub()
     return collected.result(table.questions.keys)
+
+
+def _rows(flat: list[Any]) -> Iterator[tuple[Any, Any, Any, Any, Any]]:
+    parts = iter(flat)
+    return zip(parts, parts, parts, parts, parts, strict=True)
 
 
 class _FileResolver:
@@ -91,28 +96,33 @@ class _FileResolver:
         self._table = table
         self._view = view
         self._collected = collected
-        self._protocols = {
-            definition[2]
-            for index, definition in enumerate(view.definitions)
-            if definition[4] == Kind.CLASS and view.bases(index) and lookups.lineage(view, index).is_protocol
-        }
+        self._meanings: dict[tuple[str, str], Entity] = {}
 
     # -- uses ----------------------------------------------------------------------------------------------------------
 
-    def take_use(self, kind: str, owner: str, line: int, written: str, expression: list[Any]) -> None:
+    def take_use(self, kind: str, owner: str, line: int, written: str, expression: Stored) -> None:
         """A call, decorator, base class or dynamic import."""
         if kind == "y":
             self._collected.miss(owner, DYNAMIC, written, line)
             return
-        entity = self._lookups.evaluate(self._view, expression)
-        if entity.tag == INSTANCE and kind == "c":
-            entity = self._lookups.member(entity, "__call__")
+        entity = self._meaning(kind, expression)
         if entity.tag == DEFINITION and (kind != "b" or entity.is_class):
             self._collected.link(owner, entity.node_id, self._type_of(kind, owner, entity), line)
         elif entity.tag == EXTERNAL:
             self._collected.miss(owner, OUTSIDE, written, line)
         elif entity.tag != BUILTIN.tag:
             self._collected.miss(owner, _UNRESOLVED[kind], written, line)
+
+    def _meaning(self, kind: str, expression: Stored) -> Entity:
+        """What is used. Files use the same expression in many functions; its keys have been noted the first time."""
+        question = (kind, str(expression))
+        entity = self._meanings.get(question)
+        if entity is None:
+            entity = self._lookups.evaluate(self._view, expression)
+            if entity.tag == INSTANCE and kind == "c":
+                entity = self._lookups.member(entity, "__call__")
+            self._meanings[question] = entity
+        return entity
 
     def _type_of(self, kind: str, owner: str, target: Entity) -> EdgeType:
         if kind == "c":
@@ -121,7 +131,12 @@ class _FileResolver:
             return EdgeType.REFERENCES
         assert target.view is not None  # noqa: S101 - definitions have a view
         is_interface = self._lookups.lineage(target.view, target.number).is_protocol
-        return EdgeType.IMPLEMENTS if is_interface and owner not in self._protocols else EdgeType.EXTENDS
+        return EdgeType.IMPLEMENTS if is_interface and not self._is_protocol(owner) else EdgeType.EXTENDS
+
+    def _is_protocol(self, node: str) -> bool:
+        """Whether this class of the file describes an interface itself."""
+        places = (number for number, definition in enumerate(self._view.definitions) if definition[2] == node)
+        return any(self._lookups.lineage(self._view, number).is_protocol for number in places)
 
     # -- imports -------------------------------------------------------------------------------------------------------
 

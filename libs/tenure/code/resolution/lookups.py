@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tenure.code.languages.python_expressions import CALL, ITEM
 from tenure.code.languages.python_references import Kind
-from tenure.code.languages.python_scopes import ALL_BINDINGS, MODULE_SCOPE, Expression, Tag
+from tenure.code.languages.python_scopes import ALL_BINDINGS, MODULE_SCOPE, Tag
 from tenure.code.resolution.entities import (
     BUILTIN,
     DEFINITION,
@@ -23,7 +23,7 @@ from tenure.code.resolution.modules import Found
 from tenure.code.resolution.python_names import BUILTIN_NAMES, OBJECT_MEMBERS, PASS_THROUGH, STDLIB_MODULES
 from tenure.code.resolution.questions import Questions
 from tenure.code.resolution.table import ModuleTable
-from tenure.code.resolution.views import Bound, FileView
+from tenure.code.resolution.views import Bound, FileView, Stored
 
 _HEADS = {
     Tag.NAME: 4,
@@ -33,12 +33,12 @@ _HEADS = {
     Tag.SUPER: 2,
     Tag.MODULE: 2,
     Tag.MEMBER: 4,
-    Tag.ANY: 2,
     Tag.LITERAL: 1,
     Tag.UNKNOWN: 1,
 }
 """Length of an expression's tag with its arguments."""
 
+_DEFINED = Tag.DEFINITION + "\t"
 _PROPERTY_PARTS = frozenset({"setter", "getter", "deleter"})
 
 
@@ -52,27 +52,31 @@ class Lookups:
 
     # -- expressions ---------------------------------------------------------------------------------------------------
 
-    def evaluate(self, view: FileView, expression: Expression) -> Entity:
+    def evaluate(self, view: FileView, expression: Stored) -> Entity:
         """What the expression means in the file."""
-        tag = expression[0]
-        entity = self._head(view, tag, expression)
-        for step in expression[_HEADS[tag] :]:
+        if isinstance(expression, str):
+            parts = expression.split("\t")
+            entity = self._head(view, parts)
+            steps = parts[_HEADS[parts[0]] :]
+        else:
+            entity = self._best(view, expression[0])
+            steps = expression[1:]
+        for step in steps:
             entity = self._step(entity, step)
         return entity
 
-    def _head(self, view: FileView, tag: str, expression: Expression) -> Entity:
+    def _head(self, view: FileView, parts: list[str]) -> Entity:
+        tag = parts[0]
         if tag == Tag.NAME:
-            return self._scoped(view, expression[1], expression[2], expression[3])
+            return self._scoped(view, int(parts[1]), int(parts[2]), parts[3])
         if tag in (Tag.DEFINITION, Tag.CLASS):
-            return Entity(DEFINITION, view, expression[1])
+            return Entity(DEFINITION, view, int(parts[1]))
         if tag in (Tag.INSTANCE, Tag.SUPER):
-            return Entity(INSTANCE if tag == Tag.INSTANCE else SUPER, view, expression[1])
+            return Entity(INSTANCE if tag == Tag.INSTANCE else SUPER, view, int(parts[1]))
         if tag == Tag.MODULE:
-            return self._module(self.absolute(view, expression[1]), expression[1])
+            return self._module(self.absolute(view, parts[1]), parts[1])
         if tag == Tag.MEMBER:
-            return self.member_of_module(view, expression[1], expression[2], expression[3])
-        if tag == Tag.ANY:
-            return self._best(view, expression[1])
+            return self.member_of_module(view, int(parts[1]), parts[2], parts[3])
         return BUILTIN if tag == Tag.LITERAL else UNKNOWN
 
     def _scoped(self, view: FileView, scope: int, count: int, name: str) -> Entity:
@@ -85,7 +89,7 @@ class Lookups:
             return self.name(view, scope, ALL_BINDINGS, name)
         return entity
 
-    def _best(self, view: FileView, expressions: Sequence[Expression]) -> Entity:
+    def _best(self, view: FileView, expressions: Sequence[Stored]) -> Entity:
         """The first inside the repository; else the first outside; else unknown."""
         if len(expressions) == 1:
             entity = self.evaluate(view, expressions[0])
@@ -281,11 +285,13 @@ class Lookups:
         return self.questions.ask(question, lambda: self.evaluate(view, value), UNKNOWN, is_own=view.is_whole)
 
 
-def _simple(view: FileView, expression: Expression) -> Entity | None:
+def _simple(view: FileView, expression: Stored) -> Entity | None:
     """The meaning of an expression that asks nothing of any other name."""
-    if len(expression) == 2 and expression[0] == Tag.DEFINITION:
-        return Entity(DEFINITION, view, expression[1])
-    return UNKNOWN if expression[0] == Tag.UNKNOWN else None
+    if expression == Tag.UNKNOWN:
+        return UNKNOWN
+    if isinstance(expression, str) and expression.startswith(_DEFINED) and expression.count("\t") == 1:
+        return Entity(DEFINITION, view, int(expression[len(_DEFINED) :]))
+    return None
 
 
 def _standing(bound: Sequence[Bound]) -> Sequence[Bound]:

@@ -5,15 +5,18 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from tenure.code.languages.python_scopes import MODULE_SCOPE, Expression
+from tenure.code.languages.python_scopes import MODULE_SCOPE
 from tenure.code.resolution.modules import stem_of
+
+Stored = str | list[Any]
+"""An expression as `python_references` stores it."""
 
 
 class Bound(NamedTuple):
     """One binding of a name. Of a run of bindings that ends unconditionally, only the last stays visible."""
 
     is_conditional: bool
-    expression: Expression
+    expression: Stored
 
 
 Scope = dict[str, list[Bound]]
@@ -58,22 +61,23 @@ class FileView:
             known = self._classes[index] = _scope(payload[1] if payload else ())
         return known
 
-    def bases(self, index: int) -> list[Expression]:
+    def bases(self, index: int) -> list[Stored]:
         """The base classes of the class, in order."""
         payload = self.definitions[index][5]
-        bases: list[Expression] = payload[0] if payload else []
+        bases: list[Stored] = payload[0] if payload else []
         return bases
 
-    def attribute(self, index: int, name: str) -> Expression | None:
+    def attribute(self, index: int, name: str) -> Stored | None:
         """What instances of the class hold under that name, if it is certain."""
         payload = self.definitions[index][5]
-        attributes: dict[str, Expression] = payload[2] if payload else {}
+        attributes: dict[str, Stored] = payload[2] if payload else {}
         return attributes.get(name)
 
 
-def _scope(bindings: Iterable[list[Any]]) -> Scope:
+def _scope(flat: Iterable[Any]) -> Scope:
     names: Scope = {}
-    for name, is_conditional, expression in bindings:
+    parts = iter(flat)
+    for name, is_conditional, expression in zip(parts, parts, parts, strict=True):
         names.setdefault(name, []).append(Bound(bool(is_conditional), expression))
     return names
 

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from string import ascii_lowercase
 
 from tenure.code.languages.registry import PYTHON
 from tenure.core.commands import JobState
@@ -42,10 +43,11 @@ def edit(root: str, state: FileState, word: str) -> None:
 async def visible_after_ms(tenure: Tenure, repository: Repository, files: Sequence[FileState], word: str) -> float:
     """Edit the files, ask for a sync, and return the milliseconds until search finds the last new name in its file.
 
-    Each file gets a name of its own, `word` with its place. Raises `StoreUnavailable` if the sync fails, or if any of
+    Each file gets a name of its own, `word` with letters behind it: letters alone, for a search for a name takes its parts
+    as well, and those of all these files would be alike. Raises `StoreUnavailable` if the sync fails, or if any of
     the names is not found in its file.
     """
-    names = [f"{word}_{place}" for place in range(len(files))]
+    names = [f"{word}{letters(place)}" for place in range(len(files))]
     for state, name in zip(files, names, strict=True):
         edit(repository.root, state, name)
     started = time.perf_counter()
@@ -56,6 +58,12 @@ async def visible_after_ms(tenure: Tenure, repository: Repository, files: Sequen
     for state, name in zip(files, names, strict=True):
         await until_found(tenure, repository, state.path, name)
     return taken
+
+
+def letters(number: int) -> str:
+    """The number in letters, each number another word: a, b, … z, ba, bb …"""
+    tens, last = divmod(number, len(ascii_lowercase))
+    return (letters(tens) if tens else "") + ascii_lowercase[last]
 
 
 async def until_found(tenure: Tenure, repository: Repository, path: str, name: str) -> None:

@@ -19,7 +19,7 @@ from tenure.ingestion.resolving import resolve_batch
 from tenure.ports.records import FileState, IndexCounts, Repository
 from tenure.runtime.auth import LOCAL_CALLER
 from tenure.runtime.settings import load_settings
-from tenure.workspace.bench.edits import choose, ended, visible_after_ms
+from tenure.workspace.bench.edits import choose, ended, letters, visible_after_ms
 from tenure.workspace.bench.memory_peak import MemoryPeak
 from tenure.workspace.bench.report import BenchReport, Figure, this_commit, this_machine
 from tenure.workspace.bench.statistics import percentile
@@ -93,11 +93,11 @@ async def _measure(
     baseline = await asyncio.to_thread(read_and_hash_seconds, tree, [state.path for state in states])
     notice("edits")
     one = [
-        await visible_after_ms(tenure, repository, [file], f"probe_of_one_{number}")
+        await visible_after_ms(tenure, repository, [file], f"onefileprobe{letters(number)}")
         for number, file in enumerate(choose(states, min(ONE_FILE_TRIES, len(states))))
     ]
     many = choose(states, MANY_FILES)
-    hundred = await visible_after_ms(tenure, repository, many, "probe_of_many") if many else None
+    hundred = await visible_after_ms(tenure, repository, many, "manyfilesprobe") if many else None
     notice("dense vectors")
     phase = await _dense(tenure, repository, dense_seconds) if dense else DensePhase(counts.chunks)
     figures: dict[str, Figure] = {
