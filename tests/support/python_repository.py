@@ -48,13 +48,13 @@ def symbols_of(root: tree_sitter.Node, source: bytes, path: str) -> list[Symbol]
         name = source[named.start_byte : named.end_byte].decode().partition("[")[0] if named is not None else ""
         parent = stack[-1] if stack else -1
         qualified = f"{found[parent].qualified_name}.{name}" if parent >= 0 else name
-        type = NodeType.FUNCTION if node.type == "function_definition" else NodeType.CLASS
-        ordinal = ordinals.get((type, qualified), 0)
-        ordinals[type, qualified] = ordinal + 1
+        kind = NodeType.FUNCTION if node.type == "function_definition" else NodeType.CLASS
+        ordinal = ordinals.get((kind, qualified), 0)
+        ordinals[kind, qualified] = ordinal + 1
         found.append(
             Symbol(
-                node_id=node_id(WORKSPACE, type, REPOSITORY, path, qualified, ordinal),
-                type=type,
+                node_id=node_id(WORKSPACE, kind, REPOSITORY, path, qualified, ordinal),
+                type=kind,
                 form=node.type,
                 name=name,
                 qualified_name=qualified,

@@ -6,13 +6,18 @@ out in turn: a weight that only fits the repositories it was fitted on is no wei
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tenure.core.relevance import FEATURES, HIT_THRESHOLD
 from tenure.retrieval.evidence import AUXILIARY_PENALTY
-from tenure.workspace.bench.localize import NOWHERE, Outcome, figures
+from tenure.retrieval.items import EVIDENCE
+from tenure.retrieval.tuning import Tuning
+from tenure.workspace.bench.foreign import foreign_questions
+from tenure.workspace.bench.inputs import clone_of
+from tenure.workspace.bench.localize import NOWHERE, OnOutcome, Outcome, figures, indexer, read_instances
 
 Array = NDArray[np.float64]
 CANDIDATES = 80
@@ -23,6 +28,8 @@ STEPS, STEP = 400, 0.02
 RIDGE = 0.5
 """Pull of the relevance coefficients to nothing."""
 NEWTON_STEPS = 30
+OWN_SYMBOLS, FOREIGN_QUESTIONS = 20, 30
+"""Questions with a known verdict that each repository is asked, beside the issues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +97,6 @@ def rank_of(one: Ranking, weights: Array) -> int:
     return int(np.flatnonzero(one.gold[order])[-1]) + 1
 
 
-def signed(weights: Mapping[str, float], auxiliary: float) -> tuple[list[str], Array]:
-    """Names and start values of what is fitted, the penalty among them."""
-    names = [*weights, AUXILIARY_PENALTY]
-    return names, np.array([*weights.values(), auxiliary])
-
-
 def evidence_of(parts: Mapping[str, float], prefix: str) -> Array:
     """An explained item's evidence, in the order of `FEATURES`."""
     return np.array([parts.get(f"{prefix}{name}", 0.0) for name in FEATURES])
@@ -122,6 +123,68 @@ def judged_right(data: Sequence[Judged], intercept: float, coefficients: Array) 
     about = [chance > HIT_THRESHOLD for chance, one in zip(chances, data, strict=True) if one.is_about]
     foreign = [chance <= HIT_THRESHOLD for chance, one in zip(chances, data, strict=True) if not one.is_about]
     return {
-        "hits": sum(about) / max(len(about), 1),
-        "misses": sum(foreign) / max(len(foreign), 1),
+        "hits": float(np.mean(about)) if about else 1.0,
+        "misses": float(np.mean(foreign)) if foreign else 1.0,
     }
+
+
+async def collect(file: Path, repos: Path, on_outcome: OnOutcome) -> tuple[list[Outcome], list[Judged]]:
+    """Every instance answered, and at the last base commit of each repository questions with a known verdict: its own
+    issues' first lines and its symbols' names are about it, other repositories' issues and everyday sentences are not.
+    """
+    instances = read_instances(file)
+    done: list[Outcome] = []
+    judged: list[Judged] = []
+    for repo in sorted({one.repo for one in instances}):
+        own = [one for one in instances if one.repo == repo]
+        others = [one for one in instances if one.repo != repo]
+        async with indexer(Path(clone_of(repos, repo)), dense=False) as indexed:
+            for instance in await indexed.in_time(own):
+                outcome = await indexed.answer(instance, {}, None)
+                on_outcome(outcome)
+                done.append(outcome)
+            about = [*(one.issue for one in own), *(_title(one.issue) for one in own)]
+            about += await indexed.symbols(OWN_SYMBOLS)
+            foreign = [
+                *(_title(one.issue) for one in others[::3]),
+                *foreign_questions(FOREIGN_QUESTIONS, seed=len(own)),
+            ]
+            for question, is_about in [*((q, True) for q in about), *((q, False) for q in foreign)]:
+                evidence = await indexed.best_evidence(question)
+                if evidence is not None:
+                    judged.append(Judged(repo, evidence_of(evidence, EVIDENCE), is_about))
+    return done, judged
+
+
+async def fit(file: Path, repos: Path, on_outcome: OnOutcome = lambda _: None) -> dict[str, object]:
+    """What to paste, and the figures of leaving each repository out."""
+    tuning = Tuning()
+    done, judged = await collect(file, repos, on_outcome)
+    in_use = {**tuning.weights, AUXILIARY_PENALTY: -tuning.auxiliary_weight}
+    names, start = list(in_use), np.array(list(in_use.values()))
+    data = rankings(done, names, in_use)
+    weights = fit_weights(data, start)
+    intercept, coefficients = fit_relevance(judged)
+    repos_seen = sorted({one.repo for one in judged})
+    held_out = []
+    for repo in repos_seen:
+        model = fit_relevance([one for one in judged if one.repo != repo])
+        held_out.append(judged_right([one for one in judged if one.repo == repo], *model))
+    return {
+        "n": len(done),
+        "weights": dict(zip(names, weights.round(2).tolist(), strict=True)),
+        "in_use": figures([rank_of(one, start) for one in data]),
+        "left_out": left_out(data, start),
+        "relevance": {
+            "intercept": round(intercept, 3),
+            "coefficients": dict(zip(FEATURES, coefficients.round(3).tolist(), strict=True)),
+        },
+        "judged": len(judged),
+        "judged_left_out": {
+            key: round(sum(one[key] for one in held_out) / len(held_out), 3) for key in ("hits", "misses")
+        },
+    }
+
+
+def _title(issue: str) -> str:
+    return issue.strip().partition("\n")[0]

@@ -6,6 +6,7 @@ history after it), and the issue is one `retrieve`. The baseline is a file BM25 
 
 import tempfile
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -13,16 +14,18 @@ from itertools import groupby
 from pathlib import Path
 
 from tenure.code.history import parse_record
+from tenure.code.roles import is_test_path
 from tenure.core.context import ContextBundle, IncludeTests, RetrieveOptions
 from tenure.core.errors import InvalidInput
 from tenure.core.memory import FileRole, NodeType
 from tenure.ports.records import Repository
 from tenure.retrieval.tuning import Tuning
 from tenure.runtime.auth import LOCAL_CALLER
+from tenure.runtime.bootstrap import git_repository
 from tenure.runtime.settings import load_settings
 from tenure.workspace.bench.baseline import FileBm25
 from tenure.workspace.bench.inputs import clone_of, read_rows
-from tenure.workspace.bench.report import BenchReport, this_machine
+from tenure.workspace.bench.report import BenchReport, this_commit, this_machine
 from tenure.workspace.bench.statistics import paired_interval, percentile
 from tenure.workspace.facade import Tenure, open_tenure
 
@@ -30,6 +33,7 @@ ITEMS = 60
 """Items asked for: enough that ten functions are among them."""
 CUTS = (1, 3, 5, 10)
 FUNCTION_CUT = 10
+MIN_SYMBOL_CHARS = 5
 NOWHERE = 10_000
 """Rank of what was not found."""
 DEADLINE_MS = 120_000
@@ -113,7 +117,7 @@ async def localize(
             f"acc@{cut} - baseline": paired_interval(_within(ranks, cut), _within(baseline, cut)) for cut in CUTS
         },
         by=by,
-        commit="",
+        commit=await this_commit(git_repository()),
         machine=this_machine(),
     )
 
@@ -131,16 +135,16 @@ async def outcomes(
     """
     ordered = sorted(instances, key=lambda one: one.repo)
     for repo, group in groupby(ordered, key=lambda one: one.repo):
-        async with _indexer(Path(clone_of(repos, repo)), dense) as indexer:
-            for instance in await indexer.in_time(list(group)):
-                yield await indexer.answer(instance, tunings or {}, tuning)
+        async with indexer(Path(clone_of(repos, repo)), dense) as indexed:
+            for instance in await indexed.in_time(list(group)):
+                yield await indexed.answer(instance, tunings or {}, tuning)
 
 
 def _within(ranks: Sequence[int], cut: int) -> list[float]:
     return [100.0 * (rank <= cut) for rank in ranks]
 
 
-class _Indexer:
+class Indexed:
     """One repository in a home of its own, moved from base commit to base commit."""
 
     def __init__(self, tenure: Tenure, workspace_id: str, clone: Path, dense: bool) -> None:
@@ -183,6 +187,24 @@ class _Indexer:
             bundle=bundle,
         )
 
+    async def symbols(self, count: int) -> list[str]:
+        """Names of definitions, evenly drawn from those that occur once."""
+        async with self._tenure.infrastructure.database.reading(self._workspace_id) as work:
+            repositories = await work.repositories.list()
+            names = [
+                node.title.rpartition(".")[2]
+                async for node in work.nodes.export(repositories[0].id)
+                if node.type in {NodeType.CLASS, NodeType.FUNCTION} and not is_test_path(node.source.path or "")
+            ]
+        once = sorted(name for name, times in Counter(names).items() if times == 1 and len(name) > MIN_SYMBOL_CHARS)
+        return once[:: max(1, len(once) // count)][:count]
+
+    async def best_evidence(self, question: str) -> Mapping[str, float] | None:
+        """The parts of the most relevant item of the answer that a user would get, None if there is none."""
+        options = RetrieveOptions(explain=True)
+        bundle = await self._tenure.retrieval.retrieve(self._workspace_id, question, options, whole=False)
+        return max(bundle.items, key=lambda item: item.relevance).parts if bundle.items else None
+
     async def _ask(self, issue: str, options: RetrieveOptions, tuning: Tuning | None) -> ContextBundle:
         return await self._tenure.retrieval.retrieve(self._workspace_id, issue, options, whole=False, tuning=tuning)
 
@@ -216,7 +238,8 @@ class _Indexer:
 
 
 @asynccontextmanager
-async def _indexer(clone: Path, dense: bool) -> AsyncIterator[_Indexer]:
+async def indexer(clone: Path, dense: bool) -> AsyncIterator[Indexed]:
+    """A bare clone in a temporary home."""
     with tempfile.TemporaryDirectory(prefix="tenure-bench-") as home:
         flags = {
             "home": home,
@@ -225,7 +248,7 @@ async def _indexer(clone: Path, dense: bool) -> AsyncIterator[_Indexer]:
         }
         async with open_tenure(load_settings("test", flags), works=False) as tenure:
             workspace = await tenure.directory.create(LOCAL_CALLER, "bench")
-            yield _Indexer(tenure, workspace.id, clone, dense)
+            yield Indexed(tenure, workspace.id, clone, dense)
 
 
 def file_rank(bundle: ContextBundle, gold: Sequence[str]) -> int:

@@ -9,8 +9,11 @@ import typer
 from rich.progress import Progress
 
 from tenure.runtime.bootstrap import git_repository
+from tenure.workspace.bench.fit import fit as measure_fit
 from tenure.workspace.bench.impact import bench_impact
 from tenure.workspace.bench.index import bench_index
+from tenure.workspace.bench.localize import Outcome
+from tenure.workspace.bench.localize import localize as measure_localize
 from tenure.workspace.bench.report import BenchReport
 from tenure.workspace.cli.context import exits, session_of
 
@@ -54,6 +57,35 @@ def index(
         notice=lambda what: typer.echo(f"measuring: {what}", err=True),
     )
     show(context, asyncio.run(work), is_json=json_)
+
+
+@app.command("localize")
+@exits
+def localize(
+    context: typer.Context,
+    file: Records,
+    repos: Clones,
+    dense: Annotated[bool, typer.Option(help="Wait for the dense vectors of every tree.")] = False,
+    ablate: Annotated[bool, typer.Option(help="Repeat without each source.")] = False,
+    json_: Json = False,
+) -> None:
+    """From an issue to the files and functions of its fix, against a fixed BM25 over files."""
+
+    def notice(done: Outcome) -> None:
+        where = f"file {done.rank}, baseline {done.baseline_rank}, {done.milliseconds:.0f} ms"
+        typer.echo(f"{done.instance.id}: {where}", err=True)
+
+    report = asyncio.run(measure_localize(file, repos, dense=dense, ablate=ablate, on_outcome=notice))
+    show(context, report, is_json=json_)
+
+
+@app.command("fit")
+@exits
+def fit(context: typer.Context, file: Records, repos: Clones) -> None:
+    """Fit the weights of the sources and the relevance model; prints what is pasted into the code."""
+    session = session_of(context)
+    fitted = asyncio.run(measure_fit(file, repos, lambda done: typer.echo(done.instance.id, err=True)))
+    session.console.print_json(data=fitted)
 
 
 def show(context: typer.Context, report: BenchReport, *, is_json: bool) -> None:
