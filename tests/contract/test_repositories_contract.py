@@ -398,6 +398,22 @@ async def test_changing_the_model_and_back_needs_no_second_embedding(database: S
             assert (await unit.counts(repository.id, model, DIMENSION)).chunks_embedded == 2
 
 
+async def test_dropping_one_models_vectors_leaves_those_of_the_other(database: SqlDatabase) -> None:
+    repository = await new_repository(database, await new_workspace(database))
+    rows = file_rows(repository, "a.py", ["dig", "rake"])
+    await store(database, rows)
+    vectors = {chunk.content_hash: b"d" * 16 for chunk in rows.chunks}
+    async with database.writing(repository.workspace_id) as unit:
+        for model in (MODEL, "other"):
+            await unit.chunks.put_embeddings(model, DIMENSION, vectors)
+        await unit.chunks.drop_embeddings("other", DIMENSION)
+        assert await unit.chunks.embedding_stamps() == [(MODEL, DIMENSION)]
+        assert len(await unit.chunks.without_embedding(repository.id, "other", DIMENSION, 9)) == 2
+        assert await unit.chunks.without_embedding(repository.id, MODEL, DIMENSION, 9) == []
+        assert (await unit.counts(repository.id, MODEL, DIMENSION)).chunks_embedded == 2
+        assert (await unit.counts(repository.id, "other", DIMENSION)).chunks_embedded == 0
+
+
 async def test_a_changed_chunk_waits_again(database: SqlDatabase) -> None:
     repository = await new_repository(database, await new_workspace(database))
     rows = file_rows(repository, "a.py", ["dig"])
