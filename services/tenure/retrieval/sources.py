@@ -19,6 +19,8 @@ OVER_FETCH = 3
 """Candidates per source for each item asked for."""
 FILES, CHUNKS, EPISODES = 100, 200, 100
 """Least candidates of a search: fewer lose answers of long questions (docs/benchmarks.md)."""
+EMBEDDED_CHARS = 400
+"""Of a question so much is embedded: the model's cost grows with length, and the beginning says what is asked."""
 MAX_NAMED_FILES = 5000
 """Files whose last path part a question names: `__init__.py` has many."""
 Found = TypeVar("Found")
@@ -148,7 +150,7 @@ class Sources:
     async def _dense(
         self, workspace_id: str, question: Question, scope: SearchFilter, wanted: int
     ) -> dict[Source, list[Hit]]:
-        vector = await self._embedder.embed_query(question.text)
+        vector = await self._embedder.embed_query(question.text[:EMBEDDED_CHARS])
         query = Query(Space.DENSE, vector, max(FILES, wanted), scope)
         return {Source.DENSE: (await self._vectors.search(workspace_id, [query]))[0]}
 
