@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from tenure.core.errors import InvalidInput
+from tenure.workspace.bench.edits import letters
 from tenure.workspace.bench.impact import Answered, figures_of, report
 from tenure.workspace.bench.index import DensePhase, read_and_hash_seconds, unresolved_rate
 from tenure.workspace.bench.inputs import clone_of, read_rows
@@ -56,6 +57,12 @@ def test_what_was_drawn_together_counts_once() -> None:
     pairs = [place // 2 for place in range(80)]
     assert low < high
     assert paired_interval(ours, theirs, pairs) == (0.5, 0.5)
+
+
+def test_numbers_in_letters_are_distinct_words() -> None:
+    words = [letters(number) for number in range(1000)]
+    assert (words[0], words[25], words[26]) == ("a", "z", "ba")
+    assert len(set(words)) == 1000
 
 
 def test_unpaired_data_are_refused() -> None:
