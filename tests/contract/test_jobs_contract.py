@@ -42,6 +42,14 @@ async def test_two_simultaneous_requests_end_with_one_job(database: SqlDatabase)
         assert len(await unit.jobs.list()) == 1
 
 
+async def test_a_joined_request_keeps_what_it_asked_for(database: SqlDatabase) -> None:
+    workspace = await new_workspace(database)
+    first = await request(database, job(workspace, options={"full": False}))
+    joined = await request(database, job(workspace, options={"full": True}))
+    assert (joined.id, joined.options) == (first.id, {"full": True})
+    assert (await request(database, job(workspace, options={"full": False}))).options == {"full": True}
+
+
 async def test_a_request_while_the_job_runs_is_remembered_and_queued_at_its_end(database: SqlDatabase) -> None:
     workspace = await new_workspace(database)
     first = await request(database, job(workspace, options={"full": False}))

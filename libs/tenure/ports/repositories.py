@@ -279,7 +279,8 @@ class Jobs(Protocol):
 
     async def request(self, job: Job) -> Job:
         """Store a queued job, or, if one of the same (kind, key) is queued or running, join it: a running one is
-        marked `is_rerun_wanted`. Returns the job that will do the work.
+        marked `is_rerun_wanted`. Options that are set in the request are set in the job that will do the work,
+        which is returned.
         """
         ...
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from tenure.code.model import Candidate
 from tenure.ports.records import FileState
 
-BATCH_FILES = 200
-"""Files of one transaction: large enough to amortise its cost, small enough that a kill loses a second of work."""
-BATCH_BYTES = 4 * 1024 * 1024
+BATCH_FILES = 500
+"""Files of one transaction: large enough to amortise its cost, small enough that a kill loses a few seconds of work."""
+BATCH_BYTES = 8 * 1024 * 1024
 """Source bytes of one transaction, for the same reason."""
 
 

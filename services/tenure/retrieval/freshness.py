@@ -16,7 +16,7 @@ from tenure.ports.source_tree import GitHead, GitRepository
 
 CHECK_SECONDS = 0.5
 """HEAD is read at most this often per repository."""
-COUNT_SECONDS = 2.0
+COUNT_SECONDS = 10.0
 """Rows are counted at most this often per repository, behind the answers but for the first."""
 
 OnBehind = Callable[[str, str], None]

@@ -33,10 +33,16 @@ class SqlJobs:
             active = await self._active(job.kind, job.key)
         if active is None:
             raise RecordConflict(f"Job {job.id} has been stored before and has ended; ask with a new id")
-        if active.state is JobState.RUNNING and active.id != job.id:
-            await self._update(active.id, is_rerun_wanted=True)
-            return replace(active, is_rerun_wanted=True)
-        return active
+        if active.id == job.id:
+            return active
+        joined = replace(
+            active,
+            is_rerun_wanted=active.is_rerun_wanted or active.state is JobState.RUNNING,
+            options={**active.options, **{name: value for name, value in job.options.items() if value}},
+        )
+        if joined != active:
+            await self._update(active.id, is_rerun_wanted=joined.is_rerun_wanted, options=dict(joined.options))
+        return joined
 
     async def get(self, job_id: str) -> Job:
         """The job, or `RecordNotFound`."""
