@@ -197,3 +197,64 @@ def test_moved_lines_and_edited_bodies_leave_the_interface_alone() -> None:
         ("def m", "def k"),
     ]:
         assert digest(base.replace(old, new)) != digest(base)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def f(): ...\ndef o():\n    f = 1\n    def i():\n        nonlocal f\n        f = 2\n        f()\n", set()),
+        (
+            "class C:\n    def a(self): ...\ndef s():\n    global c\n    c = C()\ndef u():\n    c.a()\n",
+            {("s", "C"), ("u", "C.a")},
+        ),
+        ("class C:\n    def a(self): ...\n    def b(self):\n        self.__class__.a(self)\n", {("C.b", "C.a")}),
+        (
+            "class B:\n    def a(self): ...\nclass C(B):\n    def a(self):\n        super(C, self).a()\n",
+            {("C.a", "B.a")},
+        ),
+        ("class B:\n    def a(self): ...\nclass C(B):\n    def a(self):\n        super(Other, self).a()\n", set()),
+        (
+            "class C:\n    def a(self): ...\n    def b(me):\n        me.a()\n    @staticmethod\n    def c(me):\n        me.a()\n",
+            {("C.b", "C.a")},
+        ),
+        ("class C:\n    def __new__(cls):\n        cls.a()\n    def a(self): ...\n", {("C.__new__", "C.a")}),
+        ("class C:\n    def __call__(self): ...\ndef u(c: C):\n    c()\n", {("u", "C.__call__")}),
+        ("type Two[T] = tuple[T, T]\ndef u():\n    Two()\n", {("u", "Two")}),
+        ("def f(): ...\ndef u(a, *f, k=1, **g):\n    f()\n", set()),
+        ("def f(): ...\ndef u(a, f=None):\n    f()\n", set()),
+        ("def f(): ...\nx = [f() for _ in y if (z := f())]\n", {("m.py", "f")}),
+        ("class C:\n    def a(self): ...\ndef u(c: C):\n    c[0].a()\n    (c or 1).a()\n", set()),
+        ("class C[T]:\n    def a(self): ...\ndef u():\n    C[int]().a()\n", {("u", "C"), ("u", "C.a")}),
+        ("from copy import copy\nclass C:\n    def a(self): ...\ndef u(c: C):\n    copy(c).a()\n", set()),
+        ("class C:\n    def a(self): ...\n    b = a\ndef u():\n    C().b()\n", {("u", "C"), ("u", "C.a")}),
+        (
+            "class C:\n    class D:\n        def a(self): ...\n    def b(self):\n        self.D().a()\n",
+            {("C.b", "C.D"), ("C.b", "C.D.a")},
+        ),
+        ("def f(): ...\nf, g = 1, 2\ndef u():\n    f()\n", set()),
+        ("async def f(): ...\nasync def u():\n    await f()\n", {("u", "f")}),
+    ],
+)
+def test_pythons_own_rules_decide(text: str, expected: set[tuple[str, str]]) -> None:
+    assert calls(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("all_names", "reached"),
+    [
+        ("__all__ = ['f']", {"f"}),
+        ("__all__ = ('f',)\n__all__ += ['_h']", {"f", "_h"}),
+        ("__all__ = ['f']\n__all__.append('g')", {"f", "g"}),
+        ("__all__ = []\n__all__.extend(['g', '_h'])", {"g", "_h"}),
+        ("__all__ = ['f'] + other.__all__", {"f", "g"}),
+        ("", {"f", "g"}),
+    ],
+)
+def test_all_is_read_where_it_is_literal(all_names: str, reached: set[str]) -> None:
+    found = calls("from n import *\nf()\ng()\n_h()\n", n=f"{all_names}\ndef f(): ...\ndef g(): ...\ndef _h(): ...\n")
+    assert found == {("m.py", f"n.py:{name}") for name in reached}
+
+
+def test_accessors_of_a_property_are_no_unresolved_calls() -> None:
+    text = "class C:\n    @property\n    def size(self): ...\n    @size.setter\n    def size(self, v): ...\n"
+    assert PythonRepository({"m.py": text}).unresolved("call") == set()
