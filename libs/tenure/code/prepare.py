@@ -25,11 +25,13 @@ from tenure.core.memory import FileRecord, NodeType, ParseStatus
 from tenure.core.sparse import FILE_AVERAGE_LENGTH, bm25_of_indices, pack
 from tenure.ports.records import LeftOut
 
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 """Grows with every change that makes a file's rows differ: files of another version are prepared again."""
 
 COMPRESSION_LEVEL = 3
 
+TRANSLATIONS, TRANSLATION_ROWS = "po", 30
+"""The language of translation catalogues, and how many of their first lines are nodes and chunks."""
 _MAX_EXPORTED_NAMES = 50
 _SUMMARY_CHARS = 300
 _TRANSLATION_COST_FACTOR = 1.25
@@ -101,9 +103,10 @@ def _prepared(
     path = request.candidate.path
     role = role_of(path, language)
     contents = _contents(request, mask_text(text, path, role) if language != NOTEBOOK else text, language)
-    lines = Lines.of(contents.text)
+    whole = Lines.of(contents.text)
+    lines = Lines.of(_shown(contents.text, language)) if language == TRANSLATIONS else whole
     digest = content_hash(raw)
-    factor = _TRANSLATION_COST_FACTOR if language == "po" else 1.0
+    factor = _TRANSLATION_COST_FACTOR if language == TRANSLATIONS else 1.0
     rows = rows_of(request, lines, contents.parts, digest, count, factor, contents.ranks)
     status = ParseStatus.PARTIAL if decoding and contents.status is ParseStatus.OK else contents.status
     file = FileRecord(
@@ -116,7 +119,7 @@ def _prepared(
         signature=request.candidate.signature,
         parser_version=PARSER_VERSION,
         size=len(raw),
-        lines=lines.count,
+        lines=whole.count,
         status=status,
         reason="; ".join(part for part in (decoding, contents.reason) if part),
         text=zstandard.ZstdCompressor(level=COMPRESSION_LEVEL).compress(contents.text.encode()),
@@ -239,12 +242,20 @@ def _document(
     reason: str = "",
 ) -> _Contents:
     path = request.candidate.path
-    rows = text.split("\n")
+    shown = _shown(text, language)
+    rows = shown.split("\n")
     names = SymbolNames(Owner(request.workspace_id, request.repository_id, path))
-    parts = [_file_part(request, text, language, "", ())]
+    parts = [_file_part(request, shown, language, "", ())]
     parts += [_section_part(section, names, language) for section in documents.sections(language, rows)]
     ranks = documents.block_rows(rows)
     return _Contents(text=text, status=status, reason=reason, parts=parts, ranks=ranks)
+
+
+def _shown(text: str, language: str) -> str:
+    """The text that becomes nodes and chunks. A catalogue of translations says the product's strings again in another
+    language: its beginning tells which one, and the rest is found by the terms of the whole file.
+    """
+    return "\n".join(text.split("\n", TRANSLATION_ROWS)[:TRANSLATION_ROWS]) if language == TRANSLATIONS else text
 
 
 def _section_part(section: documents.Section, names: SymbolNames, language: str) -> Part:

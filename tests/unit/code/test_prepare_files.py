@@ -15,7 +15,7 @@ from tenure.code.model import Candidate, PreparedFile, PrepareRequest
 from tenure.code.prepare import prepare_file, prepare_many
 from tenure.core.ids import chunk_id, content_hash, file_id
 from tenure.core.memory import EdgeType, FileRole, NodeType, ParseStatus
-from tenure.core.sparse import unpack
+from tenure.core.sparse import term_index, unpack
 
 WORKSPACE = "7b0c8a52-2f7e-4f0e-9a5b-0d7d0a1f2c3d"
 REPOSITORY = "1f0c8a52-2f7e-4f0e-9a5b-0d7d0a1f2c3e"
@@ -410,3 +410,13 @@ def test_ids_are_uuids_of_version_five():
     identity = prepare(BRAKES).nodes[1].id
     assert str(uuid.UUID(identity)) == identity
     assert uuid.UUID(identity).version == 5
+
+
+def test_a_translation_catalogue_is_cut_at_its_beginning_and_found_by_all_its_words():
+    entries = "".join(f'msgid "word {n}"\nmsgstr "mot{n}"\n\n' for n in range(300))
+    prepared = prepare(f'msgid ""\nmsgstr "Language: fr"\n\n{entries}', "locale/fr.po")
+    assert prepared.file is not None
+    assert max(chunk.end_line for chunk in prepared.chunks) <= 30
+    assert prepared.file.lines == 3 + 3 * 300
+    assert "mot299" in text_of(prepared)
+    assert term_index("mot299") in unpack(prepared.file.sparse).indices
