@@ -104,12 +104,13 @@ class Indexing:
         parsed = failed = 0
         pending = len(plan.suspects)
         for batch in batches(plan.suspects):
-            prepared = await self._prepare(await self._requests(repository, batch, time.time_ns()))
+            requests = await self._requests(repository, batch, time.time_ns())
+            prepared = await self._prepare(requests)
             pending -= len(batch)
             written = await self._store(repository, leased, states, prepared, pending)
             parsed += len(written)
             failed += sum(1 for p in written if p.file is not None and p.file.status is ParseStatus.FAILED)
-            signatures = {candidate.path: candidate.signature for candidate in batch}
+            signatures = {request.candidate.path: request.candidate.signature for request in requests}
             left_out += [replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None]
         await self._remove(repository, leased, plan)
         await self._resolver.run(repository, leased)
@@ -216,7 +217,7 @@ def _without_left_out(
     kept, out = [], []
     for candidate in candidates:
         item = known.get(candidate.path)
-        if item is not None and item.signature == candidate.signature:
+        if item is not None and item.signature and item.signature == candidate.signature:
             out.append(item)
         else:
             kept.append(candidate)
