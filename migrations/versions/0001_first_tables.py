@@ -317,6 +317,7 @@ def upgrade() -> None:
         sa.Column("repository_id", ID, nullable=False),
         sa.Column("path", sa.Text(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("signature", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(
             ["workspace_id", "repository_id"],
             ["repositories.workspace_id", "repositories.id"],

@@ -237,9 +237,9 @@ async def test_what_is_left_out_is_replaced_and_listed_by_path(database: SqlData
     repository = await new_repository(database, await new_workspace(database))
     async with database.writing(repository.workspace_id) as unit:
         await unit.files.set_left_out(repository.id, [LeftOut("z", "old")])
-        await unit.files.set_left_out(repository.id, [LeftOut("b", "binary"), LeftOut("a", "key file")])
+        await unit.files.set_left_out(repository.id, [LeftOut("b", "binary", "3:1:1:9"), LeftOut("a", "key file")])
     async with database.reading(repository.workspace_id) as unit:
-        assert await unit.files.left_out(repository.id) == [LeftOut("a", "key file"), LeftOut("b", "binary")]
+        assert await unit.files.left_out(repository.id) == [LeftOut("a", "key file"), LeftOut("b", "binary", "3:1:1:9")]
         assert await unit.files.left_out(repository.id, limit=1) == [LeftOut("a", "key file")]
 
 

@@ -35,10 +35,12 @@ class Episodes:
         self._limit = limit
 
     async def sync(self, repository: Repository, head: GitHead, leased: LeasedJob) -> int:
-        """Bring history up to `head`; returns how many commits the index holds. Nothing is read if it is there."""
+        """Bring history up to `head`; returns how many commits were brought in line, 0 if it was there already."""
         async with self._database.reading(repository.workspace_id) as work:
             repository = await work.repositories.get(repository.id)
-        if head.commit == repository.history_commit:
+            # A branch without commits: what is stored has to go, even if the files asked for history to be read anew.
+            has_left_over = head.commit is None and bool(await work.nodes.commits(repository.id))
+        if head.commit == repository.history_commit and not has_left_over:
             return int(leased.progress.get("commits", 0))
         commits = await self._commits(repository, head, leased)
         await self._files(repository, commits, leased)
@@ -64,7 +66,8 @@ class Episodes:
                 await leased.keep(work, phase="history")
                 await work.nodes.put(nodes)
         commits.update((commit.sha, commit) for commit in fresh)
-        gone = [node.id for sha, node in stored.items() if sha not in set(order)]
+        listed = set(order)
+        gone = [node.id for sha, node in stored.items() if sha not in listed]
         async with self._database.writing(repository.workspace_id) as work:
             await leased.keep(work)
             await work.nodes.remove(gone)

@@ -48,7 +48,7 @@ def rank_nodes(
 ) -> list[Ranked]:
     """Nodes by score, ties by id. A file stands for itself only if nothing in it matched."""
     place = {file.key: rank for rank, file in enumerate(files[:FILES_PLACED])}
-    parts = {file.key: file.parts for file in files[:FILES_PLACED]}
+    parts = {file.key: file.parts for file in files}
     text, title = normalise(evidence.nodes[Source.CHUNK]), normalise(evidence.nodes[Source.CHUNK_TITLE])
     meaning = normalise(evidence.nodes[Source.DENSE])
     covered = set(evidence.owner.values())
@@ -56,11 +56,14 @@ def rank_nodes(
     ranked = []
     for node in nodes:
         owner = owner_of(node)
-        if owner not in place or (node.id == owner and node.id not in text and owner in covered):
+        qualified = node.source.qualified_name or ""
+        simple = qualified.rpartition(".")[2]
+        is_whole_question = whole_question is not None and whole_question in {simple, qualified}
+        is_covered = node.id == owner and node.id not in text and owner in covered
+        if owner is None or is_covered or (owner not in place and not is_whole_question):
             continue
-        named = term_indices(node.source.qualified_name or "") if node.type is not NodeType.FILE else set[int]()
-        outer = (node.source.qualified_name or "").rpartition(".")[0].rpartition(".")[2]
-        simple = (node.source.qualified_name or "").rpartition(".")[2]
+        named = term_indices(qualified) if node.type is not NodeType.FILE else set[int]()
+        outer = qualified.rpartition(".")[0].rpartition(".")[2]
         match = NodeMatch(
             text=text.get(node.id, 0.0),
             title_text=title.get(node.id, 0.0),
@@ -71,9 +74,9 @@ def rank_nodes(
             lines=(node.source.end_line or 1) - (node.source.start_line or 1) + 1,
             is_class=node.type is NodeType.CLASS,
             is_both_named=bool(outer) and outer in asked.words and simple in asked.words,
-            is_whole_question=whole_question is not None and whole_question in {simple, node.source.qualified_name},
+            is_whole_question=is_whole_question,
         )
-        ranked.append(Ranked(node.id, node_score(place[owner], match), parts[owner]))
+        ranked.append(Ranked(node.id, node_score(place.get(owner, FILES_PLACED), match), parts.get(owner, {})))
     return sorted(ranked, key=lambda one: (-one.score, one.node_id))
 
 

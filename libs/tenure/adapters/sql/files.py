@@ -155,15 +155,17 @@ class SqlFiles:
         table = schema.left_out
         mine = (self._transaction.mine(table), table.c.repository_id == repository_id)
         await self._transaction.change(delete(table).where(*mine))
-        rows = [(repository_id, path, reason) for path, reason in {one.path: one.reason for one in left_out}.items()]
-        await self._transaction.bulk(table, ("repository_id", "path", "reason"), rows, ("repository_id", "path"))
+        by_path = {one.path: one for one in left_out}
+        rows = [(repository_id, one.path, one.reason, one.signature) for one in by_path.values()]
+        columns = ("repository_id", "path", "reason", "signature")
+        await self._transaction.bulk(table, columns, rows, ("repository_id", "path"))
 
     async def left_out(self, repository_id: str, limit: int = 1000) -> list[LeftOut]:
         """What is not in the index, by path."""
         table = schema.left_out
         query = select(table).where(self._transaction.mine(table), table.c.repository_id == repository_id)
         rows = await self._transaction.rows(query.order_by(table.c.path).limit(limit))
-        return [LeftOut(row.path, row.reason) for row in rows]
+        return [LeftOut(row.path, row.reason, row.signature) for row in rows]
 
     async def problems(self, repository_id: str, limit: int = 1000) -> list[FileState]:
         """Files whose status is not `ok`, by path."""

@@ -75,6 +75,7 @@ left_out = Table(
     must("repository_id", ID),
     must("path", SafeText),
     must("reason", SafeText),
+    must("signature", Text),
     PrimaryKeyConstraint("workspace_id", "repository_id", "path"),
     repository_key(),
 )
