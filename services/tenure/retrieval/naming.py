@@ -27,9 +27,9 @@ MIN_NAME_CHARS = 3
 MAX_NAMES = 300
 """Names of one question that are looked up."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)+")
+_DOTTED = re.compile(r"\b[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 _BACK_QUOTED = re.compile(r"`([^`\n]{1,200})`")
-_CALLED = re.compile(r"([^\W\d]\w*)\(")
+_CALLED = re.compile(r"\b([^\W\d]\w*)\(")
 _ATTRIBUTE = re.compile(r"\.([^\W\d]\w*)")
 _CAMEL = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]")
 
