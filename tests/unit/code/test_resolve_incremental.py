@@ -81,7 +81,7 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(start, edits)
 def test_random_edits_resolved_step_by_step_equal_a_full_resolve(
     texts: dict[str, str], changes: list[dict[str, str | None]]
@@ -118,7 +118,7 @@ contents = st.sampled_from([ABSOLUTE, RELATIVE, FOLDERS_ALONE])
 toggles = st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=1, max_size=2)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=5, max_size=16),
     st.lists(toggles, min_size=3, max_size=8),
