@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tenure.core.errors import InvalidInput
+
 MAX_TOPICS = 2_000
 """Real files that are read: enough for 100,000 definitions, read in a few seconds."""
 HELD_OUT = 10
@@ -63,7 +65,10 @@ class MadeTree:
 
 
 def harvest(seed: int, folders: Sequence[Path] | None = None, limit: int = MAX_TOPICS) -> Words:
-    """The topics of the Python sources in these folders, of the standard library and what is installed by default."""
+    """The topics of the Python sources in these folders, of the standard library and what is installed by default.
+
+    `InvalidInput` if they hold none.
+    """
     where = folders or [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib")]
     files = sorted({file for folder in where for file in folder.rglob("*.py")})
     random.Random(seed).shuffle(files)  # noqa: S311  a repeatable draw is wanted, not a secret one
@@ -78,6 +83,8 @@ def harvest(seed: int, folders: Sequence[Path] | None = None, limit: int = MAX_T
             break
     known_sentences = [[one for one in topic.sentences if one not in held_out] for topic in topics]
     kept = [Topic(topic.words, known) for topic, known in zip(topics, known_sentences, strict=True) if known]
+    if not kept:
+        raise InvalidInput(f"no Python source with enough words in {', '.join(map(str, where))}; name other folders")
     return Words(kept, list(held_out))
 
 

@@ -15,6 +15,7 @@ from tenure.workspace.bench.index import bench_index
 from tenure.workspace.bench.localize import Outcome
 from tenure.workspace.bench.localize import localize as measure_localize
 from tenure.workspace.bench.report import BenchReport
+from tenure.workspace.bench.retrieve import DEFAULT_CACHE, QUESTIONS, bench_retrieve
 from tenure.workspace.cli.context import exits, session_of
 
 app = typer.Typer(help="Measure, with a baseline of the same run.", no_args_is_help=True)
@@ -86,6 +87,30 @@ def fit(context: typer.Context, file: Records, repos: Clones) -> None:
     session = session_of(context)
     fitted = asyncio.run(measure_fit(file, repos, lambda done: typer.echo(done.instance.id, err=True)))
     session.console.print_json(data=fitted)
+
+
+@app.command("retrieve")
+@exits
+def retrieve(
+    context: typer.Context,
+    nodes: Annotated[int, typer.Option(min=1_000, help="Nodes of the made index, its commits beside.")] = 100_000,
+    clients: Annotated[int, typer.Option(min=1, max=64, help="Questions that are asked side by side.")] = 1,
+    asked: Annotated[int, typer.Option(min=1, max=2_000, help="Questions that are measured.")] = QUESTIONS,
+    cache: Annotated[Path, typer.Option(help="Where made indexes are kept.")] = DEFAULT_CACHE,
+    json_: Json = False,
+) -> None:
+    """How long an answer takes over a made index, the question's embedding included, against the searches alone."""
+    session = session_of(context)
+    work = bench_retrieve(
+        session.profile,
+        session.flags,
+        nodes,
+        clients,
+        cache,
+        asked,
+        notice=lambda what: typer.echo(f"retrieve: {what}", err=True),
+    )
+    show(context, asyncio.run(work), is_json=json_)
 
 
 def show(context: typer.Context, report: BenchReport, *, is_json: bool) -> None:
