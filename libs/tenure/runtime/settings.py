@@ -103,7 +103,7 @@ class IndexingSettings(_Section):
 class RetrievalSettings(_Section):
     """How a question is answered."""
 
-    source_deadline_ms: int = Field(150, ge=1)
+    source_deadline_ms: int = Field(1000, ge=1)
     fusion: FusionMethod = FusionMethod.RELATIVE_SCORE
 
 

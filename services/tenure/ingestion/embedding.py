@@ -5,25 +5,28 @@ import time
 from collections.abc import Sequence
 
 from tenure.code.chunk import embedding_text
-
-from tenure.core.commands import JobState
+from tenure.core.commands import JobState, Project
 from tenure.core.errors import InvalidInput
 from tenure.core.memory import Chunk
 from tenure.core.vectors import pack_dense
 from tenure.ingestion.lease import LeasedJob
 from tenure.ports.models import Embedder
 from tenure.ports.repositories import Database, UnitOfWork
+from tenure.ports.task_queue import TaskQueue
 
 EMBED_BATCH = 64
 """Chunks of one transaction: about two seconds of work on one core, which is what a kill may cost."""
+
+_NO_TEXT = "the node or the text of this passage is missing in SQL; index with --full"
 
 
 class Embedding:
     """Fills in what `without_embedding` names until nothing is left."""
 
-    def __init__(self, database: Database, embedder: Embedder) -> None:
+    def __init__(self, database: Database, embedder: Embedder, queue: TaskQueue) -> None:
         self._database = database
         self._embedder = embedder
+        self._queue = queue
 
     async def run(self, leased: LeasedJob) -> JobState:
         """Embed until done. A text that the model refuses costs that text only and makes `done_with_errors`.
@@ -40,6 +43,7 @@ class Embedding:
             if not chunks:
                 break
             vectors, refused = await self._embed(texts)
+            refused |= {chunk.content_hash: _NO_TEXT for chunk in chunks if chunk.content_hash not in texts}
             embedded += len(vectors)
             rate = embedded / max(time.monotonic() - started, 1e-6)
             async with self._database.writing(workspace_id) as work:
@@ -49,6 +53,7 @@ class Embedding:
                 )
                 await work.chunks.put_embeddings(name, dimension, vectors)
                 await work.chunks.put_refusals(name, refused)
+            await self._queue.send(Project(workspace_id))
         async with self._database.reading(workspace_id) as work:
             refusals = await work.chunks.refusals(repository_id, name, limit=100)
         leased.progress.update(remaining=0, refused=[{"path": path, "reason": reason} for path, reason in refusals])
@@ -58,7 +63,7 @@ class Embedding:
         """Vectors and refusals by content hash; a refused batch is halved until the refused texts stand alone."""
         vectors: dict[str, bytes] = {}
         refused: dict[str, str] = {}
-        pending = [list(texts)]
+        pending = [list(texts)] if texts else []
         while pending:
             batch = pending.pop()
             try:

@@ -4,6 +4,7 @@ import asyncio
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import structlog
@@ -26,6 +27,8 @@ from tenure.ports.vector_store import VectorStore
 _LOG = structlog.get_logger("tenure.ingestion")
 CATCH_UP_PAUSE_SECONDS = 2.0
 """Answers that find a repository behind ask for one sync in this time, not one each."""
+ANY_LEASE = timedelta(days=36_500)
+"""Longer than any lease, even one that was given by a clock that ran ahead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class IngestionService:
         self._indexing = indexing
         self._dense = dense
         self._projection = Projection(database, vectors, embedder.name)
-        self._embedding = Embedding(database, embedder)
+        self._embedding = Embedding(database, embedder, queue)
         self._verification = Verification(database, vectors, embedder.name)
         self._catching_up: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -120,9 +123,9 @@ class IngestionService:
             return None
         try:
             state, error = await self._run(leased)
+            successor = await leased.end(state, error)
         except LeaseLost:
             return None
-        successor = await leased.end(state, error)
         if successor is not None:
             await self._queue.send(RunJob(workspace_id, successor.id, successor.kind))
         if leased.job.kind is JobKind.INDEX and self._dense and state in {JobState.DONE, JobState.DONE_WITH_ERRORS}:
@@ -134,12 +137,26 @@ class IngestionService:
         return await self._projection.run(workspace_id)
 
     async def resume(self) -> None:
-        """Queue all work that an earlier process left behind; called once at start-up."""
+        """Queue all work that is due: jobs that wait or whose lease ran out, and projections."""
         jobs, workspaces = await self._database.directory.due_work(self._clock.now())
         for job in jobs:
             await self._queue.send(RunJob(job.workspace_id, job.id, job.kind))
         for workspace_id in workspaces:
             await self._queue.send(Project(workspace_id))
+
+    async def take_over(self) -> None:
+        """Void the leases that an earlier process left behind when it ended, then `resume`.
+
+        Only for a process that alone holds the stores, before it runs jobs itself: nobody else's job can be alive then,
+        and without this a job of a killed server would wait for its lease to run out.
+        """
+        now = self._clock.now()
+        jobs, _ = await self._database.directory.due_work(now + ANY_LEASE)
+        for job in jobs:
+            if job.state is JobState.RUNNING:
+                async with self._database.writing(job.workspace_id) as work:
+                    await work.jobs.renew(job, now, timedelta(0), job.progress)
+        await self.resume()
 
     async def status(self, workspace_id: str, repository_id: str) -> IndexStatus:
         """The state of one repository's index; `RecordNotFound` if there is none such."""
@@ -183,7 +200,10 @@ class IngestionService:
             is_behind, detail = True, str(error)
         if is_behind != repository.is_stale or detail != repository.detail:
             async with self._database.writing(workspace_id) as work:
-                await work.repositories.update(replace(repository, is_stale=is_behind, detail=detail))
+                current = await work.repositories.get(repository_id)
+                # What a sync wrote while we looked is newer than what we saw.
+                if current == repository:
+                    await work.repositories.update(replace(current, is_stale=is_behind, detail=detail))
         return is_behind
 
     def note_behind(self, workspace_id: str, repository_id: str) -> None:

@@ -24,7 +24,7 @@ from tenure.core.context import (
     RankedFile,
     RetrieveOptions,
 )
-from tenure.core.errors import InvalidInput, RecordNotFound, TenureError
+from tenure.core.errors import InvalidInput, RecordNotFound, StoreUnavailable, TenureError
 from tenure.core.fusion import Fused
 from tenure.core.memory import MemoryKind, Node, NodeState
 from tenure.core.relevance import is_hit
@@ -121,7 +121,7 @@ class RetrievalService:
         other weights than the service's own.
 
         A source that fails makes the answer partial. Raises `InvalidInput` for a query or options that can't be
-        served, `StoreUnavailable` when SQL does not answer: never an empty bundle instead of an error.
+        served, `StoreUnavailable` when SQL or every source does not answer: never an empty bundle instead of an error.
         """
         check_options(options)
         tuning = tuning or self._tuning
@@ -136,6 +136,9 @@ class RetrievalService:
             self._freshness.of(repositories),
         )
         trace.mark("sources")
+        if answers.are_silent:
+            reasons_given = "; ".join(f"{name}: {reason}" for name, reason in answers.failed.items())
+            raise StoreUnavailable(f"no source answered this question; ask again ({reasons_given})")
         masses = Masses.of(question, statistics.idf)
         names = name_evidence(question, asked, answers.named)
         found = gather(answers, names)
@@ -157,6 +160,10 @@ class RetrievalService:
             bundle = replace(bundle, explanation=_explain(inquiry, answers))
         self._log(workspace_id, bundle, answers)
         return bundle
+
+    async def warm(self) -> None:
+        """Load what the first question would wait for. `StoreUnavailable` if the embedder can't be loaded."""
+        await self._sources.warm()
 
     async def drain(self) -> None:
         """Wait for query-log entries that are still being written."""

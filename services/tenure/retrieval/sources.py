@@ -82,6 +82,12 @@ class Answers:
     failed: dict[str, str] = field(default_factory=dict)
 
 
+    @property
+    def are_silent(self) -> bool:
+        """True if sources failed and the others have nothing: that is no empty answer."""
+        return bool(self.failed) and not any(self.hits.values()) and not self.named.definitions and not self.named.files
+
+
 class Sources:
     """The stores as sources of candidates."""
 
@@ -96,6 +102,10 @@ class Sources:
         self._vectors = vectors
         self._embedder = embedder
         self._deadline = deadline_seconds
+
+    async def warm(self) -> None:
+        """Load the embedder."""
+        await self._embedder.embed_query("warm")
 
     async def ask(
         self, workspace_id: str, question: Question, options: RetrieveOptions, names: Sequence[str], idf: Idf

@@ -75,8 +75,8 @@ async def open_tenure(settings: Settings, works: bool = True, tuning: Tuning | N
         stack.push_async_callback(tenure.retrieval.drain)
         if works:
             await infrastructure.queue.start(tenure.handle)
-            await tenure.ingestion.resume()
-            stack.push_async_callback(_ended, asyncio.create_task(_take_up(tenure.ingestion)))
+            await tenure.ingestion.take_over()
+            stack.push_async_callback(_ended, asyncio.create_task(_take_up(tenure)))
         yield tenure
 
 
@@ -152,15 +152,16 @@ def _retrieval(infrastructure: Infrastructure, ingestion: IngestionService, tuni
     )
 
 
-async def _take_up(ingestion: IngestionService) -> None:
-    """Look once for trees that moved while no server ran, and from time to time for work that lost its worker."""
-    look = ingestion.catch_up
+async def _take_up(tenure: Tenure) -> None:
+    """Warm up, look once for trees that moved while no server ran, and then and when for work that lost its worker."""
+    due = [tenure.retrieval.warm, tenure.ingestion.catch_up]
     while True:
-        try:
-            await look()
-        except Exception:  # noqa: BLE001  a process edge: the next tick tries again, the log keeps the reason
-            _LOG.exception("could not look for work that was left behind")
-        look = ingestion.resume
+        for work in due:
+            try:
+                await work()
+            except Exception:  # noqa: BLE001  a process edge: the next tick tries again, the log keeps the reason
+                _LOG.exception("could not take up work")
+        due = [tenure.ingestion.resume]
         await asyncio.sleep(RESUME_SECONDS)
 
 
