@@ -1,7 +1,8 @@
 """The first phase: from a tree to structure, sparse vectors and history, one job at a time per repository."""
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.code.admission import is_racy
@@ -103,10 +104,8 @@ class Indexing:
         left_out = list(discovery.left_out)
         parsed = failed = 0
         pending = len(plan.suspects)
-        for batch in batches(plan.suspects):
-            requests = await self._requests(repository, batch, time.time_ns())
-            prepared = await self._prepare(requests)
-            pending -= len(batch)
+        async for requests, prepared in self._prepared(repository, plan.suspects):
+            pending -= len(requests)
             written = await self._store(repository, leased, states, prepared, pending)
             parsed += len(written)
             failed += sum(1 for p in written if p.file is not None and p.file.status is ParseStatus.FAILED)
@@ -126,6 +125,28 @@ class Indexing:
             commits=commits,
             is_full=plan.is_full,
         )
+
+    async def _prepared(
+        self, repository: Repository, suspects: Sequence[Candidate]
+    ) -> AsyncIterator[tuple[list[PrepareRequest], list[PreparedFile]]]:
+        """What to prepare with what was made of it, batch by batch; the next is prepared while one is stored."""
+
+        async def prepare(batch: Sequence[Candidate]) -> tuple[list[PrepareRequest], list[PreparedFile]]:
+            requests = await self._requests(repository, batch, time.time_ns())
+            return requests, await self._prepare(requests)
+
+        ahead: asyncio.Task[tuple[list[PrepareRequest], list[PreparedFile]]] | None = None
+        try:
+            for batch in batches(suspects):
+                done = await ahead if ahead is not None else None
+                ahead = asyncio.create_task(prepare(batch))
+                if done is not None:
+                    yield done
+            if ahead is not None:
+                yield await ahead
+        finally:
+            if ahead is not None:
+                ahead.cancel()
 
     async def _requests(
         self, repository: Repository, batch: Sequence[Candidate], read_at_ns: int
