@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from tenure.code.languages.registry import language_of
 from tenure.code.roles import is_test_path
 from tenure.core import prompts, token_budget
 from tenure.core.context import (
@@ -394,6 +395,8 @@ def _is_out_of_scope(item: ContextItem, inquiry: _Inquiry) -> bool:
         return True
     folders = [folder.strip("/") for folder in options.directory_scope]
     if folders and not any(folder == "" or item.path.startswith(f"{folder}/") for folder in folders):
+        return True
+    if options.languages and language_of(item.path) not in options.languages:
         return True
     if options.repository_ids and item.repository_id not in options.repository_ids:
         return True
