@@ -81,7 +81,6 @@ class Answers:
     touched: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
-
     @property
     def are_silent(self) -> bool:
         """True if sources failed and the others have nothing: that is no empty answer."""
