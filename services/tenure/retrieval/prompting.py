@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
+from tenure.code.masking import mask_free_text
 from tenure.core import prompts, token_budget
 from tenure.core.context import ContextBundle, RetrieveOptions
 from tenure.ports.models import TokenCounter
@@ -38,18 +39,20 @@ class PromptService:
         tool_tokens: int = 0,
         reader: str | None = None,
     ) -> BuiltPrompt:
-        """The prompt for a query. Request, history and tools are charged to `max_tokens` first, working memory takes
-        at most a quarter of the rest. `reader` is the principal who asks, None for the person at this machine.
+        """The prompt for a query, secrets in it masked. Request, history and tools are charged to `max_tokens` first,
+        working memory takes at most a quarter of the rest. `reader` is the principal who asks, None for the person at
+        this machine.
 
         Raises what `retrieve` raises, `RecordNotFound` for a session that the reader did not begin, and `InvalidInput`
         if the reserves alone don't fit.
         """
-        reserves = token_budget.Reserves(self._tokens.count(query), history_tokens, tool_tokens)
+        request = mask_free_text(query)
+        reserves = token_budget.Reserves(self._tokens.count(request), history_tokens, tool_tokens)
         left = token_budget.context_tokens(options.max_tokens, reserves)
         lines = await self._lines(workspace_id, options.session_id, reader, left)
         used = self._tokens.count("\n".join(lines))
         bundle = await self._retrieval.retrieve(workspace_id, query, replace(options, max_tokens=left - used))
-        messages = prompts.build_prompt(prompts.PromptParts(request=query, items=bundle.items, working=lines))
+        messages = prompts.build_prompt(prompts.PromptParts(request=request, items=bundle.items, working=lines))
         count = sum(self._tokens.count(message["content"]) for message in messages)
         return BuiltPrompt(messages, count, bundle)
 
