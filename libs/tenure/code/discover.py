@@ -8,6 +8,7 @@ from pathlib import Path
 from tenure.code.admission import reason_to_leave_out
 from tenure.code.disk import NESTED, UNSAFE_PATH, is_unsafe, survey_folder, survey_listed
 from tenure.code.ignore import MAX_IGNORE_BYTES, OWN_IGNORE_FILE, IgnoreRules
+from tenure.code.masking import mask_path
 from tenure.code.model import Candidate, Discovery
 from tenure.core.errors import InvalidInput
 from tenure.ports.records import LeftOut, RepositoryKind
@@ -15,6 +16,9 @@ from tenure.ports.source_tree import GitRepository, TreeEntry
 
 NAMED_REFUSALS = 5
 """How many of the files that were left out an error names."""
+
+UNSTORABLE_NAME = "its name holds a secret"
+"""Why a file is left out whose path could not be stored as it is."""
 
 _LINK_MODE = "120000"
 _SUBMODULE_MODE = "160000"
@@ -29,7 +33,7 @@ async def discover(root: str, kind: RepositoryKind, git: GitRepository, *, tree_
     """
     if kind is RepositoryKind.BARE:
         found = await _discover_tree(root, git, tree_commit)
-        return _require_some(found, root, has_entries=True)
+        return _require_some(_without_secret_names(found), root, has_entries=True)
     top = os.path.realpath(root)
     names = [name for name in _names_in(top) if name != ".git"]
     if kind is RepositoryKind.WORK_TREE:
@@ -37,7 +41,7 @@ async def discover(root: str, kind: RepositoryKind, git: GitRepository, *, tree_
         found = await asyncio.to_thread(survey_listed, top, listed)
     else:
         found = await asyncio.to_thread(survey_folder, top)
-    return _require_some(found, root, has_entries=bool(names))
+    return _require_some(_without_secret_names(found), root, has_entries=bool(names))
 
 
 def _names_in(top: str) -> list[str]:
@@ -45,6 +49,21 @@ def _names_in(top: str) -> list[str]:
         return [path.name for path in Path(top).iterdir()]
     except OSError as error:
         raise InvalidInput(f"can't read the folder {top!r}: {error.strerror}; name a readable folder") from error
+
+
+def _without_secret_names(found: Discovery) -> Discovery:
+    """Paths that hold a secret are left out, and named with the secret masked."""
+    paths = "\n".join([*(c.path for c in found.candidates), *(left.path for left in found.left_out)])
+    if mask_path(paths) == paths:
+        return found
+    masked = {candidate.path: mask_path(candidate.path) for candidate in found.candidates}
+    kept = [candidate for candidate in found.candidates if masked[candidate.path] == candidate.path]
+    # Masked names may meet; each path is listed once.
+    left_out = {name: LeftOut(name, UNSTORABLE_NAME) for path, name in masked.items() if name != path}
+    for item in found.left_out:
+        name = mask_path(item.path)
+        left_out[name] = LeftOut(name, item.reason, item.signature)
+    return Discovery(kept, list(left_out.values()))
 
 
 def _require_some(found: Discovery, root: str, has_entries: bool) -> Discovery:

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
-from tenure.code.masking import mask_free_text
+from tenure.code.masking import mask_free_text, mask_path
 from tenure.core.errors import InvalidInput
 
 RECORD_MARK = b"\0\0H"
@@ -28,6 +29,7 @@ MAX_NAME_CHANGES = 5_000
 MAX_MESSAGE_CHARS = 20_000
 """Characters of a message that are kept."""
 
+_REMEMBERED_PATHS = 1 << 16
 _FIELDS = 5
 _SHA1_LENGTH = 40
 _RENAMES = frozenset("RC")
@@ -107,13 +109,18 @@ def _changes(tokens: Sequence[bytes]) -> Iterator[Change]:
         status = token.lstrip(b"\n")[:1].decode("ascii", "replace")
         if not status:
             continue
-        first = os.fsdecode(next(rest, b""))
+        first = _path(next(rest, b""))
         if status in _RENAMES:
             # A copy is a new file: nothing is known of it before.
-            second = os.fsdecode(next(rest, b""))
+            second = _path(next(rest, b""))
             yield Change("R", second, first) if status == "R" else Change("A", second)
         else:
             yield Change(status, first)
+
+
+@lru_cache(maxsize=_REMEMBERED_PATHS)
+def _path(raw: bytes) -> str:
+    return mask_path(os.fsdecode(raw))
 
 
 def _bounded(changes: list[Change]) -> tuple[Change, ...]:

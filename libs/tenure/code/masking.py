@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tenure.core.memory import FileRole
 from tenure.core.secret_names import Strictness
-from tenure.core.secret_shapes import is_placeholder
+from tenure.core.secret_shapes import MIN_TOKEN_RUN, is_placeholder
 from tenure.core.secrets import Span, blank_private, mask, strip_private
 
 if TYPE_CHECKING:
@@ -109,6 +109,20 @@ def mask_text(text: str, path: str, role: FileRole) -> str:
 def mask_free_text(text: str) -> str:
     """A commit message, query, event, log line or tool output without its secrets and without its private parts."""
     return mask(strip_private(text), strictness=Strictness.FREE_TEXT, second_opinion=_second_opinion).text
+
+
+_TOKEN_CHARS = bytes(
+    ord("a") if chr(byte).isascii() and re.match(r"[\w-]", chr(byte)) else ord(" ") for byte in range(256)
+)
+_LONG_RUN = b"a" * MIN_TOKEN_RUN
+"""Every vendor's token holds such a run of characters; most paths hold none."""
+
+
+def mask_path(path: str) -> str:
+    """A file's path, or many on lines of their own, without vendors' tokens, in as many characters."""
+    if _LONG_RUN not in path.encode("ascii", "replace").translate(_TOKEN_CHARS):
+        return path
+    return mask(path, strictness=Strictness.SOURCE, second_opinion=_second_opinion).text
 
 
 _KEY_SUFFIXE_LIST = """

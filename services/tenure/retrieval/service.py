@@ -8,14 +8,8 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from tenure.code.languages.registry import language_of
-from tenure.code.roles import is_test_path
 from tenure.core import prompts, token_budget
 from tenure.core.context import (
-    MAX_GRAPH_DEPTH,
-    MAX_LIMIT,
-    MAX_MAX_TOKENS,
-    MIN_LIMIT,
     BudgetReport,
     ContextBundle,
     ContextItem,
@@ -25,15 +19,16 @@ from tenure.core.context import (
     RankedFile,
     RetrieveOptions,
 )
-from tenure.core.errors import InvalidInput, RecordNotFound, StoreUnavailable, TenureError
+from tenure.core.errors import RecordNotFound, StoreUnavailable, TenureError
 from tenure.core.fusion import Fused
-from tenure.core.memory import MemoryKind, Node, NodeState
+from tenure.core.memory import Node
 from tenure.core.relevance import is_hit
 from tenure.ports.clock import Clock
 from tenure.ports.graph_store import GraphStore
 from tenure.ports.models import TokenCounter
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database
+from tenure.retrieval.admission import check_options, hints, is_out_of_scope, omission, select
 from tenure.retrieval.evidence import FileEvidence, gather, rank_files, title_chunks, title_coverage
 from tenure.retrieval.expansion import describe, expand
 from tenure.retrieval.freshness import FreshnessCheck
@@ -222,7 +217,13 @@ class RetrievalService:
         stale = self._freshness.stale_items({r.id: r for r in repositories}, rows.files, homes)
         judge = Judge(inquiry.masses, inquiry.names, inquiry.found, inquiry.tuning.relevance)
         items = build(considered, rows, judge, inquiry.options, stale, self._clock.now())
-        return [item for item in items if not _is_out_of_scope(item, inquiry)]
+        languages = {state.path: state.language for state in rows.files.values()}
+        wants_tests = inquiry.question.wants_tests
+        return [
+            item
+            for item in items
+            if not is_out_of_scope(item, languages.get(item.path or "", ""), inquiry.options, wants_tests)
+        ]
 
     def _fit(
         self, items: Sequence[ContextItem], options: RetrieveOptions
@@ -242,7 +243,7 @@ class RetrievalService:
             options.max_tokens,
         )
         kept = [by_id[key] for key in fitted.kept]
-        dropped = [_omission(item, OmissionReason.BUDGET) for item in items if item.id not in set(fitted.kept)]
+        dropped = [omission(item, OmissionReason.BUDGET) for item in items if item.id not in set(fitted.kept)]
         by_section: dict[str, int] = {}
         for item in kept:
             section = prompts.section_of(item).value
@@ -273,53 +274,6 @@ class RetrievalService:
             _LOG.warning("the query log was not written", reason=str(error))
 
 
-def check_options(options: RetrieveOptions) -> None:
-    """`InvalidInput` for options outside their bounds, and for a scope that would silently mean everything."""
-    if not MIN_LIMIT <= options.limit <= MAX_LIMIT:
-        raise InvalidInput(f"limit must be between {MIN_LIMIT} and {MAX_LIMIT}, not {options.limit}")
-    if not 0 <= options.max_tokens <= MAX_MAX_TOKENS:
-        raise InvalidInput(f"max_tokens must be between 0 and {MAX_MAX_TOKENS}, not {options.max_tokens}")
-    if not 0 <= options.graph_depth <= MAX_GRAPH_DEPTH:
-        raise InvalidInput(f"graph_depth must be between 0 and {MAX_GRAPH_DEPTH}, not {options.graph_depth}")
-    if not 0 <= options.relevance_threshold <= 1:
-        raise InvalidInput(f"relevance_threshold must be between 0 and 1, not {options.relevance_threshold}")
-    if any(not entry.strip() for entry in (*options.file_scope, *options.repository_ids)):
-        raise InvalidInput("an empty entry in a scope never means everything; leave the scope out instead")
-
-
-def select(
-    items: Sequence[ContextItem], options: RetrieveOptions, exact: Mapping[str, float]
-) -> tuple[list[ContextItem], list[Omission]]:
-    """The items that may be shown, and why the others may not."""
-    shown: list[ContextItem] = []
-    omitted: list[Omission] = []
-    for item in items:
-        reason = _refusal(item, options, exact)
-        if reason is None and len(shown) >= options.limit:
-            reason = OmissionReason.LIMIT
-        if reason is None:
-            shown.append(item)
-        else:
-            omitted.append(_omission(item, reason))
-    return shown, omitted
-
-
-def _refusal(item: ContextItem, options: RetrieveOptions, exact: Mapping[str, float]) -> OmissionReason | None:
-    if item.state is NodeState.QUARANTINED:
-        return OmissionReason.QUARANTINE
-    if item.state is NodeState.ARCHIVED and exact.get(item.id, 0.0) < 1.0:
-        return OmissionReason.SCOPE
-    if not options.include_procedural and item.kind is MemoryKind.PROCEDURAL:
-        return OmissionReason.SCOPE
-    if item.relevance < options.relevance_threshold:
-        return OmissionReason.THRESHOLD
-    return None
-
-
-def _omission(item: ContextItem, reason: OmissionReason) -> Omission:
-    return Omission(item.id, item.title, reason, item.score)
-
-
 def _bundle(
     question: Question,
     items: Sequence[ContextItem],
@@ -342,27 +296,9 @@ def _bundle(
         omitted_count=len(omitted),
         failed_sources=dict(answers.failed),
         is_partial=bool(answers.failed),
-        hints=tuple(_hints(result, items, freshness)),
+        hints=tuple(hints(result, items, freshness)),
         timings_ms=trace.timings,
     )
-
-
-def _hints(result: str, items: Sequence[ContextItem], freshness: Sequence[Freshness]) -> list[str]:
-    """What a reader of this answer has to know before concluding from it."""
-    hints = []
-    if not freshness:
-        hints.append("no repository is indexed in this workspace yet")
-    left_out = sum(entry.files_left_out for entry in freshness)
-    if result == "miss" and left_out:
-        hints.append(f"{left_out} paths are left out of the index; `tenure status` names them with reasons")
-    for entry in freshness:
-        if entry.is_stale:
-            hints.append(f"{entry.name}: {entry.detail or 'the index is behind the tree'}")
-        if entry.files_pending:
-            hints.append(f"{entry.name}: {entry.files_pending} files are still to be indexed")
-    if any(item.is_stale for item in items):
-        hints.append("items marked stale changed on disk since they were indexed")
-    return hints
 
 
 def _explain(inquiry: _Inquiry, answers: Answers) -> dict[str, object]:
@@ -384,20 +320,3 @@ def _ranked_files(files: Sequence[Fused], found: FileEvidence, limit: int) -> tu
         for file in files[:limit]
         if file.score > 0
     )
-
-
-def _is_out_of_scope(item: ContextItem, inquiry: _Inquiry) -> bool:
-    """What names or the graph led to outside the scope that was asked for; the searches are scoped in the store."""
-    options = inquiry.options
-    if item.path is None:
-        return False
-    if options.file_scope and item.path not in options.file_scope:
-        return True
-    folders = [folder.strip("/") for folder in options.directory_scope]
-    if folders and not any(folder == "" or item.path.startswith(f"{folder}/") for folder in folders):
-        return True
-    if options.languages and language_of(item.path) not in options.languages:
-        return True
-    if options.repository_ids and item.repository_id not in options.repository_ids:
-        return True
-    return is_test_path(item.path) and not inquiry.question.wants_tests

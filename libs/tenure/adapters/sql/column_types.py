@@ -32,7 +32,7 @@ class Bytes(LargeBinary):
 
     def bind_processor(self, dialect: Dialect) -> Any:
         """None where the driver takes bytes."""
-        return None if dialect.name == "sqlite" else super().bind_processor(dialect)  # type: ignore[no-untyped-call] # theirs
+        return None if dialect.name == "sqlite" else super().bind_processor(dialect)  # type: ignore[no-untyped-call] # SQLAlchemy leaves it untyped
 
 
 class Identifier(TypeDecorator[str]):

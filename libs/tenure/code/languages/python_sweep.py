@@ -6,11 +6,10 @@ on the input's depth, and error nodes only cost what they swallow.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import tree_sitter
-import tree_sitter_python
 
+from tenure.code.languages.python_events import BLOCKS, CONDITIONS, events_of
 from tenure.code.languages.python_expressions import (
     UNKNOWN_CHAIN,
     Chain,
@@ -32,22 +31,8 @@ from tenure.code.languages.python_statements import (
 from tenure.code.model import Symbol
 from tenure.core.memory import NodeType
 
-_BLOCKS = "lambda list_comprehension set_comprehension dictionary_comprehension generator_expression"
-_CONDITIONS = "if_statement try_statement while_statement for_statement case_clause"
-_OTHERS = (
-    "function_definition class_definition decorated_definition call decorator import_statement import_from_statement "
-    "assignment augmented_assignment named_expression for_in_clause as_pattern global_statement nonlocal_statement "
-    "type_alias_statement"
-)
 _PROPERTIES = frozenset({"property", "cached_property", "setter", "getter", "deleter", "classproperty"})
 _CLASS_FIRST = frozenset({"__new__", "__init_subclass__", "__class_getitem__"})
-
-
-@cache
-def _query() -> tree_sitter.Query:
-    kinds = " ".join(f"({kind})" for kind in f"{_BLOCKS} {_CONDITIONS} {_OTHERS}".split())
-    bodies = "(function_definition body: (_) @body) (class_definition body: (_) @body)"
-    return tree_sitter.Query(tree_sitter.Language(tree_sitter_python.language()), f"[{kinds}] @node {bodies}")
 
 
 @dataclass(slots=True)
@@ -107,7 +92,7 @@ class Sweep:
         """Walk the whole tree once."""
         self._spans = [_Span(len(self.source) + 1, self.module, self.file_id)]
         handlers = self._handlers()
-        for start, _end, is_node, node in _events(root):
+        for start, _end, is_node, node in events_of(root):
             while start >= self._spans[-1].end and len(self._spans) > 1:
                 self._spans.pop()
             if not is_node:
@@ -133,8 +118,8 @@ class Sweep:
             "nonlocal_statement": self._global,
             "type_alias_statement": self._type_alias,
         }
-        table.update(dict.fromkeys(_BLOCKS.split(), self._open_block))
-        table.update(dict.fromkeys(_CONDITIONS.split(), self._open_condition))
+        table.update(dict.fromkeys(BLOCKS.split(), self._open_block))
+        table.update(dict.fromkeys(CONDITIONS.split(), self._open_condition))
         return table
 
     # -- spans ---------------------------------------------------------------------------------------------------------
@@ -390,15 +375,6 @@ class Sweep:
 def _first_argument(call: tree_sitter.Node) -> tree_sitter.Node | None:
     arguments = child(call, "arguments")
     return arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
-
-
-def _events(root: tree_sitter.Node) -> list[tuple[int, int, bool, tree_sitter.Node]]:
-    """The nodes of interest from the outside in; a body comes before an expression of the same extent."""
-    captures = tree_sitter.QueryCursor(_query()).captures(root)
-    found = [(node.start_byte, -node.end_byte, False, node) for node in captures.get("body", [])]
-    found += [(node.start_byte, -node.end_byte, True, node) for node in captures.get("node", [])]
-    found.sort(key=lambda event: event[:3])
-    return found
 
 
 def sweep(root: tree_sitter.Node, source: bytes, symbols: Sequence[Symbol], file_id: str) -> Sweep:

@@ -1,0 +1,30 @@
+"""The few kinds of node that references need, picked out of a syntax tree by one query."""
+
+from functools import cache
+
+import tree_sitter
+import tree_sitter_python
+
+BLOCKS = "lambda list_comprehension set_comprehension dictionary_comprehension generator_expression"
+CONDITIONS = "if_statement try_statement while_statement for_statement case_clause"
+_OTHERS = (
+    "function_definition class_definition decorated_definition call decorator import_statement import_from_statement "
+    "assignment augmented_assignment named_expression for_in_clause as_pattern global_statement nonlocal_statement "
+    "type_alias_statement"
+)
+
+
+@cache
+def _query() -> tree_sitter.Query:
+    kinds = " ".join(f"({kind})" for kind in f"{BLOCKS} {CONDITIONS} {_OTHERS}".split())
+    bodies = "(function_definition body: (_) @body) (class_definition body: (_) @body)"
+    return tree_sitter.Query(tree_sitter.Language(tree_sitter_python.language()), f"[{kinds}] @node {bodies}")
+
+
+def events_of(root: tree_sitter.Node) -> list[tuple[int, int, bool, tree_sitter.Node]]:
+    """The nodes of interest from the outside in; a body comes before an expression of the same extent."""
+    captures = tree_sitter.QueryCursor(_query()).captures(root)
+    found = [(node.start_byte, -node.end_byte, False, node) for node in captures.get("body", [])]
+    found += [(node.start_byte, -node.end_byte, True, node) for node in captures.get("node", [])]
+    found.sort(key=lambda event: event[:3])
+    return found

@@ -1,0 +1,100 @@
+"""What may be asked and what may be shown: bounds of options, scopes, reasons of omission, hints. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from tenure.code.roles import is_test_path
+from tenure.core.context import (
+    MAX_GRAPH_DEPTH,
+    MAX_LIMIT,
+    MAX_MAX_TOKENS,
+    MIN_LIMIT,
+    ContextItem,
+    Freshness,
+    Omission,
+    OmissionReason,
+    RetrieveOptions,
+)
+from tenure.core.errors import InvalidInput
+from tenure.core.memory import MemoryKind, NodeState
+
+
+def check_options(options: RetrieveOptions) -> None:
+    """`InvalidInput` for options outside their bounds, and for a scope that would silently mean everything."""
+    if not MIN_LIMIT <= options.limit <= MAX_LIMIT:
+        raise InvalidInput(f"limit must be between {MIN_LIMIT} and {MAX_LIMIT}, not {options.limit}")
+    if not 0 <= options.max_tokens <= MAX_MAX_TOKENS:
+        raise InvalidInput(f"max_tokens must be between 0 and {MAX_MAX_TOKENS}, not {options.max_tokens}")
+    if not 0 <= options.graph_depth <= MAX_GRAPH_DEPTH:
+        raise InvalidInput(f"graph_depth must be between 0 and {MAX_GRAPH_DEPTH}, not {options.graph_depth}")
+    if not 0 <= options.relevance_threshold <= 1:
+        raise InvalidInput(f"relevance_threshold must be between 0 and 1, not {options.relevance_threshold}")
+    if any(not entry.strip() for entry in (*options.file_scope, *options.repository_ids)):
+        raise InvalidInput("an empty entry in a scope never means everything; leave the scope out instead")
+
+
+def select(
+    items: Sequence[ContextItem], options: RetrieveOptions, exact: Mapping[str, float]
+) -> tuple[list[ContextItem], list[Omission]]:
+    """The items that may be shown, and why the others may not."""
+    shown: list[ContextItem] = []
+    omitted: list[Omission] = []
+    for item in items:
+        reason = _refusal(item, options, exact)
+        if reason is None and len(shown) >= options.limit:
+            reason = OmissionReason.LIMIT
+        if reason is None:
+            shown.append(item)
+        else:
+            omitted.append(omission(item, reason))
+    return shown, omitted
+
+
+def _refusal(item: ContextItem, options: RetrieveOptions, exact: Mapping[str, float]) -> OmissionReason | None:
+    if item.state is NodeState.QUARANTINED:
+        return OmissionReason.QUARANTINE
+    if item.state is NodeState.ARCHIVED and exact.get(item.id, 0.0) < 1.0:
+        return OmissionReason.SCOPE
+    if not options.include_procedural and item.kind is MemoryKind.PROCEDURAL:
+        return OmissionReason.SCOPE
+    if item.relevance < options.relevance_threshold:
+        return OmissionReason.THRESHOLD
+    return None
+
+
+def omission(item: ContextItem, reason: OmissionReason) -> Omission:
+    """The note that a candidate was left out."""
+    return Omission(item.id, item.title, reason, item.score)
+
+
+def is_out_of_scope(item: ContextItem, language: str, options: RetrieveOptions, wants_tests: bool) -> bool:
+    """What names or the graph led to outside the scope that was asked for; the searches are scoped in the store."""
+    if item.path is None:
+        return False
+    if options.file_scope and item.path not in options.file_scope:
+        return True
+    folders = [folder.strip("/") for folder in options.directory_scope]
+    if folders and not any(folder == "" or item.path.startswith(f"{folder}/") for folder in folders):
+        return True
+    if options.languages and language not in options.languages:
+        return True
+    if options.repository_ids and item.repository_id not in options.repository_ids:
+        return True
+    return is_test_path(item.path) and not wants_tests
+
+
+def hints(result: str, items: Sequence[ContextItem], freshness: Sequence[Freshness]) -> list[str]:
+    """What a reader of this answer has to know before concluding from it."""
+    found = []
+    if not freshness:
+        found.append("no repository is indexed in this workspace yet")
+    left_out = sum(entry.files_left_out for entry in freshness)
+    if result == "miss" and left_out:
+        found.append(f"{left_out} paths are left out of the index; `tenure status` names them with reasons")
+    for entry in freshness:
+        if entry.is_stale:
+            found.append(f"{entry.name}: {entry.detail or 'the index is behind the tree'}")
+        if entry.files_pending:
+            found.append(f"{entry.name}: {entry.files_pending} files are still to be indexed")
+    if any(item.is_stale for item in items):
+        found.append("items marked stale changed on disk since they were indexed")
+    return found
