@@ -8,6 +8,7 @@ from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from tenure.code.masking import mask_free_text
 from tenure.core.errors import TenureError
 from tenure.runtime.http_errors import status_of
 
@@ -16,11 +17,11 @@ RETRY_AFTER_SECONDS = "2"
 
 
 def problem(status: int, title: str, detail: str, **more: Any) -> Response:
-    """A problem's response. ASCII only, so that any text that was refused can stand in it."""
+    """A problem's response, secrets masked. ASCII only, so that any text that was refused can stand in it."""
     headers = {"Retry-After": RETRY_AFTER_SECONDS} if status == 503 else {}
     if status == 401:
         headers["WWW-Authenticate"] = "Bearer"
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
+    body = {"type": "about:blank", "title": title, "status": status, "detail": mask_free_text(detail), **more}
     return Response(json.dumps(body), status_code=status, media_type=PROBLEM_TYPE, headers=headers)
 
 
@@ -37,7 +38,8 @@ async def on_validation_error(_: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
     found = [
-        {"at": ".".join(str(part) for part in entry["loc"]), "message": _reason(entry)} for entry in error.errors()
+        {"at": mask_free_text(".".join(str(part) for part in entry["loc"])), "message": mask_free_text(_reason(entry))}
+        for entry in error.errors()
     ]
     detail = "; ".join(f"{item['at']}: {item['message']}" for item in found)
     return problem(422, "invalid input", detail, errors=found)

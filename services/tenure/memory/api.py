@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
 
+from tenure.code.masking import mask_free_text
 from tenure.contracts.memory import AcceptedOut, EventOut, NewEvent, NewEvents, NewSession, SessionOut
 from tenure.core.events import EventType, RecordedEvent
 from tenure.core.prompts import WorkingMemory
@@ -71,7 +72,7 @@ async def begin_session(
 ) -> SessionOut:
     """Begin a piece of work."""
     session_id = await service.begin_session(workspace_id, body.task, caller.principal_id)
-    return SessionOut(id=session_id, task=body.task)
+    return SessionOut(id=session_id, task=mask_free_text(body.task))
 
 
 @router.post("/sessions/{session_id}/commit", status_code=204)
