@@ -9,7 +9,7 @@ from tenure.code.history import Change, Commit
 from tenure.code.identifiers import term_counts
 from tenure.core.ids import commit_id, file_id
 from tenure.core.memory import Edge, EdgeType, MemoryKind, Node, NodeType, Source
-from tenure.core.sparse import bm25_of_indices, pack
+from tenure.core.sparse import bm25_weights, pack
 
 SHORT_SHA_LENGTH = 12
 """Characters of a commit id that are shown."""
@@ -107,7 +107,7 @@ def episode_sparse(commit: Commit) -> bytes:
     counts = Counter(term_counts(commit.message))
     for path in shown_paths(commit):
         counts.update(_path_terms(path))
-    return pack(bm25_of_indices(counts, EPISODE_AVERAGE_TERMS))
+    return pack(bm25_weights(counts, EPISODE_AVERAGE_TERMS))
 
 
 @lru_cache(maxsize=_PATH_CACHE_SIZE)

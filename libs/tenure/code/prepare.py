@@ -22,10 +22,10 @@ from tenure.code.roles import role_of
 from tenure.code.rows import Part, rows_of
 from tenure.core.ids import content_hash, file_id
 from tenure.core.memory import FileRecord, NodeType, ParseStatus
-from tenure.core.sparse import FILE_AVERAGE_LENGTH, bm25_of_indices, pack
+from tenure.core.sparse import FILE_AVERAGE_LENGTH, FILE_K1, bm25_weights, pack
 from tenure.ports.records import LeftOut
 
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 """Grows with every change that makes a file's rows differ: files of another version are prepared again."""
 
 COMPRESSION_LEVEL = 3
@@ -123,7 +123,7 @@ def _prepared(
         status=status,
         reason="; ".join(part for part in (decoding, contents.reason) if part),
         text=zstandard.ZstdCompressor(level=COMPRESSION_LEVEL).compress(contents.text.encode()),
-        sparse=pack(bm25_of_indices(term_counts(f"{path}\n{contents.text}"), FILE_AVERAGE_LENGTH)),
+        sparse=pack(bm25_weights(term_counts(f"{path}\n{contents.text}"), FILE_AVERAGE_LENGTH, FILE_K1)),
         exports=contents.exports,
         references=contents.references,
         revision=request.revision,

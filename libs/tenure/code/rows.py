@@ -10,7 +10,7 @@ from tenure.code.identifiers import term_counts
 from tenure.code.model import PrepareRequest
 from tenure.core.ids import chunk_id
 from tenure.core.memory import Chunk, Edge, EdgeType, MemoryKind, Node, NodeType, Source
-from tenure.core.sparse import CHUNK_AVERAGE_LENGTH, bm25_of_indices, pack
+from tenure.core.sparse import CHUNK_AVERAGE_LENGTH, bm25_weights, pack
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _chunk(part: Part, owner_id: str, number: int, span: Span, text: str, tokens
         end_offset=span.end,
         content_hash=hashlib.sha256(whole.encode()).hexdigest(),
         token_count=tokens,
-        sparse=pack(bm25_of_indices(counts, CHUNK_AVERAGE_LENGTH)),
+        sparse=pack(bm25_weights(counts, CHUNK_AVERAGE_LENGTH)),
     )
 
 
