@@ -9,6 +9,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import AsyncAdaptedQueuePool
 
+from tenure.adapters.sql.one_trip import OneTripConnection
 from tenure.core.errors import InvalidInput
 
 BUSY_TIMEOUT_MS = 10_000
@@ -85,7 +86,11 @@ def _engine(url: URL, size: int, pragmas: tuple[str, ...]) -> AsyncEngine:
         pool_timeout=READER_WAIT_S,
         json_serializer=compact_json,
         hide_parameters=True,  # errors must not carry what people stored
-        connect_args={"isolation_level": None, "cached_statements": _CACHED_STATEMENTS},
+        connect_args={
+            "isolation_level": None,
+            "cached_statements": _CACHED_STATEMENTS,
+            "async_creator_fn": OneTripConnection,
+        },
     )
     event.listen(engine.sync_engine, "connect", _setter(pragmas))
     return engine
