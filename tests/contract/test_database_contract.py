@@ -4,11 +4,11 @@ import asyncio
 from dataclasses import replace
 
 import pytest
-from tests.support.sql_rows import DIMENSION, HOUR, MODEL, NOW, fill, new_id, new_repository, new_workspace
 
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.core.errors import RecordConflict, RecordNotFound
 from tenure.ports.records import ApiKey, Member, Role, Workspace
+from tests.support.sql_rows import DIMENSION, HOUR, MODEL, NOW, fill, new_id, new_repository, new_workspace
 
 WRITERS, INCREMENTS = 20, 25
 

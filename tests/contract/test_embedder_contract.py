@@ -9,12 +9,12 @@ import pytest
 import pytest_asyncio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.embedding_endpoint import DIMENSION, EmbeddingEndpoint, cosine, embedding_endpoint
 
 from tenure.adapters.onnx_embedder import VOCABULARY, WEIGHTS, OnnxEmbedder, batches_by_length
 from tenure.adapters.openai import OpenAIEmbedder
 from tenure.core.errors import InvalidInput, StoreUnavailable
 from tenure.core.vectors import pack_dense, unpack_dense
+from tests.support.embedding_endpoint import DIMENSION, EmbeddingEndpoint, cosine, embedding_endpoint
 
 ROUNDING = 1e-5
 """A text embedded alone or among others differs by rounding only."""

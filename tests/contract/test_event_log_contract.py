@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.sql_rows import HOUR, NOW, new_workspace
 
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.core.events import Event, EventType, RecordedEvent
+from tests.support.sql_rows import HOUR, NOW, new_workspace
 
 
 def event(key: str, type: EventType = EventType.EDIT, **more: object) -> Event:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.sql_rows import new_id, new_workspace
 
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.adapters.sql.graph import SqlGraphStore
 from tenure.core.memory import Edge, EdgeType
 from tenure.ports.graph_store import GraphStore, Neighbour
+from tests.support.sql_rows import new_id, new_workspace
 
 CALLS, EXTENDS = EdgeType.CALLS, EdgeType.EXTENDS
 OWNER = new_id()

@@ -3,12 +3,12 @@
 import asyncio
 
 import pytest
-from tests.support.sql_rows import HOUR, NOW, new_id, new_workspace
 
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.core.commands import JobKind, JobState
 from tenure.core.errors import LeaseLost, RecordConflict, RecordNotFound
 from tenure.ports.records import Job, OutboxKind
+from tests.support.sql_rows import HOUR, NOW, new_id, new_workspace
 
 
 def job(workspace_id: str, key: str = "garden", **more: object) -> Job:

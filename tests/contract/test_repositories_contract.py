@@ -3,6 +3,11 @@
 from dataclasses import replace
 
 import pytest
+
+from tenure.adapters.sql.database import SqlDatabase
+from tenure.core.errors import InvalidInput, NotAllowed, RecordConflict, RecordNotFound
+from tenure.core.memory import Edge, EdgeType, FileRole, NodeType, ParseStatus
+from tenure.ports.records import LeftOut, OutboxKind, Repository, Unresolved
 from tests.support.sql_rows import (
     DIMENSION,
     HOUR,
@@ -18,11 +23,6 @@ from tests.support.sql_rows import (
     resolve,
     store,
 )
-
-from tenure.adapters.sql.database import SqlDatabase
-from tenure.core.errors import InvalidInput, NotAllowed, RecordConflict, RecordNotFound
-from tenure.core.memory import Edge, EdgeType, FileRole, NodeType, ParseStatus
-from tenure.ports.records import LeftOut, OutboxKind, Repository, Unresolved
 
 
 async def edges_of(database: SqlDatabase, workspace_id: str, repository_id: str) -> set[tuple[str, str, str]]:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.support.memory_folder import memory_folder
 
 from tenure.adapters.qdrant_edge import QdrantEdgeVectorStore
 from tenure.core.errors import InvalidInput, RecordConflict, StoreMismatch, StoreUnavailable
 from tenure.core.sparse import Sparse
 from tenure.ports.vector_store import Hit, Point, PointFilterFields, Query, SearchFilter, Space, VectorStore
+from tests.support.memory_folder import memory_folder
 
 WORKSPACE, OTHER = str(uuid.UUID(int=1)), str(uuid.UUID(int=2))
 REPOSITORY, SECOND = str(uuid.UUID(int=3)), str(uuid.UUID(int=4))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.support.sql_rows import DIMENSION, HOUR, MODEL, NOW, Filled, fill, new_id, new_workspace
 
 from tenure.adapters.sql.database import SqlDatabase, SqlUnitOfWork
 from tenure.adapters.sql.schema import metadata
@@ -15,6 +14,7 @@ from tenure.core.errors import LeaseLost, RecordNotFound
 from tenure.core.events import Event, EventType
 from tenure.core.memory import Edge, EdgeType
 from tenure.ports.records import Job, LeftOut, OutboxKind, Unresolved
+from tests.support.sql_rows import DIMENSION, HOUR, MODEL, NOW, Filled, fill, new_id, new_workspace
 
 Call = Callable[[SqlUnitOfWork, Filled, Job], Awaitable[Any]]
 

@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from tests.support.git_history import Step, write_history
-from tests.support.git_sandbox import Sandbox
-
 from tenure.workspace.cli.client import ServerClient
 from tenure.workspace.server_address import ServerAddress, answers, read_address
+from tests.support.git_history import Step, write_history
+from tests.support.git_sandbox import Sandbox
 
 FILES = 150
 COMMITS = 100

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from tests.e2e.kill_home import KilledHome, make_repository
 
 KILLS = int(os.environ.get("TENURE_KILLS", "4"))

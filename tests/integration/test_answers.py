@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
+
+from tenure.core import context, prompts
+from tenure.core.context import OmissionReason, RetrieveOptions
 from tests.support.clock import MovedClock
 from tests.support.embedded import Embedded
 from tests.support.git_history import Step, write_history
 from tests.support.git_sandbox import Sandbox
 from tests.support.troubled import troubled
-
-from tenure.core import context, prompts
-from tenure.core.context import OmissionReason, RetrieveOptions
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

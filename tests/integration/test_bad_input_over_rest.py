@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import pytest_asyncio
-from tests.support.embedded import Embedded, embedded, write_tree
-from tests.support.git_sandbox import Sandbox
 
 from tenure.core.context import MAX_QUERY_CHARS
+from tests.support.embedded import Embedded, embedded, write_tree
+from tests.support.git_sandbox import Sandbox
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

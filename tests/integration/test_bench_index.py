@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.git_sandbox import Sandbox
-
 from tenure.workspace.bench.index import bench_index
+from tests.support.git_sandbox import Sandbox
 
 FIGURES = {
     "files",

@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.git_sandbox import Sandbox, git_environment
 
 from tenure.adapters.git.repository import GitProcess
 from tenure.code.discover import discover
@@ -17,6 +16,7 @@ from tenure.code.disk import survey_folder, survey_listed
 from tenure.code.model import Discovery
 from tenure.core.errors import InvalidInput
 from tenure.ports.records import RepositoryKind
+from tests.support.git_sandbox import Sandbox, git_environment
 
 TREE, FOLDER, BARE = RepositoryKind.WORK_TREE, RepositoryKind.FOLDER, RepositoryKind.BARE
 GIT = GitProcess(git_environment())

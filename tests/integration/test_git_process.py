@@ -8,13 +8,13 @@ from hashlib import sha1
 from pathlib import Path
 
 import pytest
-from tests.support.git_sandbox import Sandbox, git_environment
 
 from tenure.adapters.git.environment import search_path
 from tenure.adapters.git.process import Invocation, run, start
 from tenure.adapters.git.repository import GitProcess
 from tenure.code.history import parse_record
 from tenure.core.errors import InvalidInput, StoreUnavailable
+from tests.support.git_sandbox import Sandbox, git_environment
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from tests.support.embedded import client_of, embedded, write_tree
-
 from tenure.workspace.app import Activity
+from tests.support.embedded import client_of, embedded, write_tree
 
 
 async def test_a_well_server_is_live_ready_and_names_its_stores(tmp_path: Path) -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.git_sandbox import Sandbox, git_environment
 
 from tenure.adapters.git.repository import GitProcess
 from tenure.code.episodes import commit_nodes, commit_of, touched_edges
 from tenure.code.history import Commit, parse_record, present_paths
 from tenure.code.profiles import profiles
 from tenure.core.memory import Node
+from tests.support.git_sandbox import Sandbox, git_environment
 
 WORKSPACE = "8a5c2a44-6e0a-4b52-9d39-0b7cf5a6c111"
 REPOSITORY = "b8b6a6de-74b9-4a41-a1b4-40ce2cf8a222"

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.support.git_sandbox import Sandbox, git_environment
 
 from tenure.adapters.git.repository import GitProcess
 from tenure.code.discover import discover
 from tenure.ports.records import RepositoryKind
+from tests.support.git_sandbox import Sandbox, git_environment
 
 HOOKS = ("post-index-change", "fsmonitor-watchman", "reference-transaction", "pre-auto-gc", "post-checkout", "query")
 

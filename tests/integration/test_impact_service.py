@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.support.git_sandbox import Sandbox
 
 from tenure.adapters.git.repository import GitProcess
 from tenure.adapters.in_process.task_queue import InProcessTaskQueue
@@ -22,6 +21,7 @@ from tenure.ingestion.lease import take
 from tenure.ingestion.registration import Registration
 from tenure.ports.records import Job, Workspace
 from tenure.retrieval.impact import ImpactReport, ImpactService
+from tests.support.git_sandbox import Sandbox
 
 
 async def prepare(requests: Sequence[PrepareRequest]) -> list[PreparedFile]:

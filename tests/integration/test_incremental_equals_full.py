@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
+
 from tests.support.embedded import embedded
 from tests.support.git_sandbox import Sandbox
 from tests.support.graph_snapshot import snapshot

@@ -4,12 +4,12 @@ import os
 from pathlib import Path
 
 import pytest
+
+from tenure.ports.vector_store import Space
 from tests.support.contents import calls, contents
 from tests.support.embedded import Embedded, write_tree
 from tests.support.git_sandbox import Sandbox
 from tests.support.troubled import start, troubled
-
-from tenure.ports.vector_store import Space
 
 FRUITS = ("apples", "pears", "plums", "quinces", "cherries", "figs", "grapes", "melons")
 

@@ -9,10 +9,10 @@ from email.utils import format_datetime
 
 import pytest
 import pytest_asyncio
-from tests.support.embedding_endpoint import DIMENSION, EmbeddingEndpoint, Reply, embedding_endpoint
 
 from tenure.adapters.openai import MAX_BATCH_TEXTS, MAX_BATCH_TOKENS, MAX_TRIES, MAX_WAIT_SECONDS, OpenAIEmbedder
 from tenure.core.errors import InvalidInput, StoreMismatch, StoreUnavailable, TenureError
+from tests.support.embedding_endpoint import DIMENSION, EmbeddingEndpoint, Reply, embedding_endpoint
 
 KEY = "sk-not-a-real-key-of-these-tests"
 Make = Callable[..., OpenAIEmbedder]

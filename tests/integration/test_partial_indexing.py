@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.clock import MovedClock
-from tests.support.contents import contents
-from tests.support.embedded import Embedded, write_tree
-from tests.support.troubled import WordEmbedder, start, troubled
 
 from tenure.core.commands import JobKind, JobState
 from tenure.core.errors import LeaseLost
 from tenure.ingestion.lease import LEASE, MAX_ATTEMPTS, take
 from tenure.ports.records import Job
+from tests.support.clock import MovedClock
+from tests.support.contents import contents
+from tests.support.embedded import Embedded, write_tree
+from tests.support.troubled import WordEmbedder, start, troubled
 
 POISON = "unswallowable"
 NOTES = {f"note_{n}.py": f'def note_{n}():\n    return "number {n}"\n' for n in range(7)}

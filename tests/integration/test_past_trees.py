@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.support.git_sandbox import Sandbox
 
 from tenure.adapters.git.repository import GitProcess
 from tenure.core.errors import InvalidInput
 from tenure.core.impact import rank
 from tenure.workspace.bench.impact import bench_impact
 from tenure.workspace.bench.past_trees import PastTrees
+from tests.support.git_sandbox import Sandbox
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.memory_folder import memory_folder
 
 from tenure.adapters.qdrant_edge import QdrantEdgeVectorStore
 from tenure.adapters.qdrant_edge_folder import erase
 from tenure.core.errors import StoreMismatch, StoreUnavailable
 from tenure.core.sparse import Sparse
 from tenure.ports.vector_store import Point, PointFilterFields, Query, Space
+from tests.support.memory_folder import memory_folder
 
 WORKSPACE = str(uuid.UUID(int=1))
 DIMENSION = 4

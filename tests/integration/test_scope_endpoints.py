@@ -9,13 +9,13 @@ from typing import Any
 import httpx
 import pytest
 import pytest_asyncio
-from tests.support.embedded import ANY_TIME, write_tree
-from tests.support.tenants import Tenancy, Tenants, symbol_of, tenants
 
 from tenure.core import sparse
 from tenure.ports.records import Member, Role
 from tenure.ports.vector_store import Point, PointFilterFields, Space
 from tenure.runtime.auth import issue_key
+from tests.support.embedded import ANY_TIME, write_tree
+from tests.support.tenants import Tenancy, Tenants, symbol_of, tenants
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -12,8 +12,6 @@ from typing import Any, get_type_hints
 
 import pytest
 import pytest_asyncio
-from tests.support.embedded import ANY_TIME
-from tests.support.tenants import Tenants, symbol_of, tenants
 
 from tenure.core import sparse
 from tenure.core.commands import JobKind, JobState
@@ -25,6 +23,8 @@ from tenure.ports import graph_store, vector_store
 from tenure.ports.records import OutboxKind
 from tenure.ports.repositories import UnitOfWork
 from tenure.ports.vector_store import Query, SearchFilter, Space, VectorStore
+from tests.support.embedded import ANY_TIME
+from tests.support.tenants import Tenants, symbol_of, tenants
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

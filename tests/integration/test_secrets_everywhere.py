@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import zstandard
+
 from tests.support.embedded import Embedded, write_tree
 from tests.support.git_sandbox import Sandbox
 from tests.support.troubled import troubled

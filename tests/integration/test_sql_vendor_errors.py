@@ -11,7 +11,6 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import create_engine
 from sqlalchemy.dialects import postgresql
-from tests.support.sql_rows import file_rows, fill, new_id, new_repository, new_workspace, store
 
 from tenure.adapters.sql import connect, migrate
 from tenure.adapters.sql.database import SqlDatabase
@@ -19,6 +18,7 @@ from tenure.adapters.sql.graph import SqlGraphStore
 from tenure.adapters.sql.schema import HEAD, metadata, nodes
 from tenure.adapters.sql.statements import among, upsert
 from tenure.core.errors import InvalidInput, StoreUnavailable
+from tests.support.sql_rows import file_rows, fill, new_id, new_repository, new_workspace, store
 
 SMALL_BUSY_TIMEOUT_MS = 50
 ROOM_IN_PAGES = 20

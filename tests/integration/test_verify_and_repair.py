@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from tests.support.embedded import Embedded, embedded, write_tree
 
 from tenure.core.memory import Edge, EdgeType
 from tenure.core.sparse import Sparse
 from tenure.ports.vector_store import Point, PointFilterFields, Space
+from tests.support.embedded import Embedded, embedded, write_tree
 
 TREE = {
     "bakery/oven.py": "from bakery.dough import knead\n\n\ndef bake():\n    return knead()\n",

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-from tests.support.git_sandbox import Sandbox
 
 from tenure.adapters.git.repository import GitProcess
 from tenure.core.errors import InvalidInput
 from tenure.workspace.bench.working_copy import copy_tree
+from tests.support.git_sandbox import Sandbox
 
 
 @pytest.fixture

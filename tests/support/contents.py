@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from tests.support.embedded import Embedded
-
 from tenure.core.memory import EdgeType
 from tenure.ports.vector_store import Space
+from tests.support.embedded import Embedded
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,6 @@ from typing import Any
 
 import httpx
 from fastapi import FastAPI
-from tests.support.clock import MovedClock
-from tests.support.git_sandbox import Sandbox
 
 from tenure.adapters.sql import migrate
 from tenure.adapters.sql.database import SqlDatabase
@@ -18,6 +16,8 @@ from tenure.ports.records import Workspace
 from tenure.runtime.settings import Settings, load_settings
 from tenure.workspace.app import Activity, build_app
 from tenure.workspace.facade import Tenure, open_tenure
+from tests.support.clock import MovedClock
+from tests.support.git_sandbox import Sandbox
 
 ANY_TIME = MovedClock().now()
 QUICK: Mapping[str, object] = {"indexing.dense": False, "indexing.workers": 0}

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from tests.support.embedded import ANY_TIME, Embedded, client_of, embedded, write_tree
 
 from tenure.core.events import Event, EventType
 from tenure.ports.records import Member, Role
 from tenure.runtime.auth import Caller, issue_key
+from tests.support.embedded import ANY_TIME, Embedded, client_of, embedded, write_tree
 
 NAMES = ("red", "green", "blue")
 """Red and green belong to Ada, blue to Bob."""

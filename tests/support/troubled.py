@@ -8,8 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.support.embedded import Embedded, client_of, quick_settings
-
 from tenure.core.errors import InvalidInput, StoreUnavailable
 from tenure.ports.clock import Clock
 from tenure.ports.vector_store import Dense, Hit, Point, Query, Space, VectorStore
@@ -17,6 +15,7 @@ from tenure.retrieval.tuning import Tuning
 from tenure.runtime.bootstrap import open_infrastructure
 from tenure.workspace.app import Activity, build_app
 from tenure.workspace.facade import assemble
+from tests.support.embedded import Embedded, client_of, quick_settings
 
 DIMENSION = 384
 """That of the built-in model, for which the vector store is opened."""

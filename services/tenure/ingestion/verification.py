@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tenure.code.resolve import ModuleTable
-
 from tenure.core import ids
 from tenure.core.memory import Edge, EdgeType, NodeType
 from tenure.ingestion.resolving import resolve_batch, store_resolved

@@ -23,8 +23,9 @@ from tenure.runtime.settings import Settings, describe
 from tenure.workspace.home_lock import holder, starting
 from tenure.workspace.server_address import ServerAddress, answers, read_address
 
-START_TIMEOUT_SECONDS = 60.0
-"""How long a client waits for a server: a first start migrates and may load a large store."""
+START_TIMEOUT_SECONDS = 120.0
+"""How long a client waits for a server: a first start migrates and may load a large store, on a machine that may be
+busy. A server that ends instead of answering is noticed at once."""
 STOP_TIMEOUT_SECONDS = 60.0
 """How long `stop` waits: the server ends its requests and closes its stores."""
 POLL_SECONDS = 0.05

@@ -1,9 +1,9 @@
 """Members, bases, instances and scopes."""
 
 import pytest
-from tests.support.python_repository import PythonRepository, extract
 
 from tenure.code.resolve import interface_of
+from tests.support.python_repository import PythonRepository, extract
 
 
 def calls(text: str, **others: str) -> set[tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Which module and which definition a name means across files."""
 
 import pytest
+
 from tests.support.python_repository import PythonRepository
 
 

@@ -2,6 +2,7 @@
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+
 from tests.support.python_repository import PythonRepository
 
 PATHS = [

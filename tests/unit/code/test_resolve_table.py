@@ -1,8 +1,7 @@
 """The module table and its keys."""
 
-from tests.support.python_repository import WORKSPACE, PythonRepository, file_node
-
 from tenure.code.resolve import ModuleTable, modules_of, resolve_file
+from tests.support.python_repository import WORKSPACE, PythonRepository, file_node
 
 
 def test_files_of_other_languages_take_no_part() -> None:

@@ -5,13 +5,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from tests.support.clock import MovedClock
-from tests.support.embedded import add_workspace, opened_database
 
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.core.errors import NotAllowed, NotAuthenticated, RecordNotFound
 from tenure.ports.records import Member, Role
 from tenure.runtime.auth import KEY_PREFIX, LOCAL_CALLER, Authentication, Caller, hash_key, issue_key
+from tests.support.clock import MovedClock
+from tests.support.embedded import add_workspace, opened_database
 
 OURS, THEIRS = "0a000000-0000-4000-8000-000000000001", "0a000000-0000-4000-8000-000000000002"
 ADA, BOB = "0b000000-0000-4000-8000-000000000001", "0b000000-0000-4000-8000-000000000002"

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.clock import MovedClock
-from tests.support.embedded import add_workspace, opened_database
 
 from tenure.adapters.in_process.cache import InProcessCache
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.core.errors import InvalidInput, RecordNotFound
 from tenure.core.events import Event, EventType
 from tenure.memory.service import MAX_PAYLOAD_BYTES, WORKING_EVENTS, MemoryService, scrub
+from tests.support.clock import MovedClock
+from tests.support.embedded import add_workspace, opened_database
 
 OURS, THEIRS = "0a000000-0000-4000-8000-000000000001", "0a000000-0000-4000-8000-000000000002"
 ADA, BOB = "0b000000-0000-4000-8000-000000000001", "0b000000-0000-4000-8000-000000000002"
