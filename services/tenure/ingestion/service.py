@@ -206,6 +206,13 @@ class IngestionService:
                     await work.repositories.update(replace(current, is_stale=is_behind, detail=detail))
         return is_behind
 
+    async def close(self) -> None:
+        """End what runs behind the answers; SQL and the next start-up know what is due."""
+        running = list(self._tasks)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
     def note_behind(self, workspace_id: str, repository_id: str) -> None:
         """An answer found this repository behind its tree: bring it up to date, behind the answer."""
         if repository_id in self._catching_up:

@@ -51,6 +51,13 @@ class FreshnessCheck:
         """One entry per repository, in order."""
         return list(await asyncio.gather(*(self._one(repository) for repository in repositories)))
 
+    async def close(self) -> None:
+        """End counts that are under way."""
+        running = list(self._counting.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
     def stale_items(
         self, repositories: Mapping[str, Repository], files: Mapping[str, FileState], owners: Mapping[str, str]
     ) -> set[str]:

@@ -161,6 +161,11 @@ class RetrievalService:
         """Load what the first question would wait for. `StoreUnavailable` if the embedder can't be loaded."""
         await self._sources.warm()
 
+    async def close(self) -> None:
+        """Finish query-log entries, end what else runs behind the answers."""
+        await self.drain()
+        await self._freshness.close()
+
     async def drain(self) -> None:
         """Wait for query-log entries that are still being written."""
         await asyncio.gather(*self._logging)

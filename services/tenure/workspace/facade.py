@@ -72,7 +72,8 @@ async def open_tenure(settings: Settings, works: bool = True, tuning: Tuning | N
     async with AsyncExitStack() as stack:
         infrastructure = await open_infrastructure(settings, stack)
         tenure = assemble(infrastructure, tuning or Tuning())
-        stack.push_async_callback(tenure.retrieval.drain)
+        stack.push_async_callback(tenure.retrieval.close)
+        stack.push_async_callback(tenure.ingestion.close)
         if works:
             await infrastructure.queue.start(tenure.handle)
             await tenure.ingestion.take_over()

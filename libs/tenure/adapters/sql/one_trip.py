@@ -28,7 +28,7 @@ class OneTripConnection(aiosqlite.Connection):
 
     async def run(self, sql: str, parameters: Any, *, is_many: bool) -> "Outcome":
         """Run a statement in the thread; raises what `sqlite3` raises."""
-        work = self._execute(Outcome, self._conn, sql, parameters, is_many)  # type: ignore[no-untyped-call] # theirs
+        work = self._execute(Outcome, self._conn, sql, parameters, is_many)  # type: ignore[no-untyped-call] # aiosqlite leaves it untyped
         outcome: Outcome = await work
         return outcome
 
