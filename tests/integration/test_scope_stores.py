@@ -149,7 +149,7 @@ WRITES: dict[str, Call] = {
     "chunks.drop_embeddings": lambda w, _: w.chunks.drop_embeddings(*MODEL),
     "chunks.put_profiles": lambda w, t: w.chunks.put_profiles(dict.fromkeys(t.files, b"")),
     "chunks.put_priors": lambda w, t: w.chunks.put_priors(dict.fromkeys(t.files, 99.0)),
-    "jobs.request": lambda w, t: w.jobs.request(replace(t.job, state=JobState.QUEUED)),
+    "jobs.request": lambda w, t: w.jobs.request(replace(t.job, id=str(uuid.uuid4()), state=JobState.QUEUED)),
     "jobs.lease": lambda w, t: w.jobs.lease(t.job.id, ANY_TIME, LEASE),
     "jobs.renew": lambda w, t: w.jobs.renew(t.job, ANY_TIME, LEASE, {}),
     "jobs.guard": lambda w, t: w.jobs.guard(t.job),

@@ -147,6 +147,7 @@ class Indexing:
         finally:
             if ahead is not None:
                 ahead.cancel()
+                await asyncio.gather(ahead, return_exceptions=True)
 
     async def _requests(
         self, repository: Repository, batch: Sequence[Candidate], read_at_ns: int

@@ -49,7 +49,7 @@ class FreshnessCheck:
 
     async def of(self, repositories: Sequence[Repository]) -> list[Freshness]:
         """One entry per repository, in order."""
-        return list(await asyncio.gather(*(self._one(repository) for repository in repositories)))
+        return [await self._one(repository) for repository in repositories]
 
     async def close(self) -> None:
         """End counts that are under way."""

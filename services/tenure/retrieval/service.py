@@ -38,6 +38,7 @@ from tenure.retrieval.question import Masses, Question, understand
 from tenure.retrieval.ranking import Ranked, nodes_to_place, rank_nodes, with_episodes
 from tenure.retrieval.sources import Answers, Source, Sources
 from tenure.retrieval.statistics import Statistics, TermStatistics
+from tenure.retrieval.together import both
 from tenure.retrieval.tuning import Tuning
 
 _LOG = structlog.get_logger("tenure.retrieval")
@@ -127,7 +128,7 @@ class RetrievalService:
         statistics = await self._statistics.of(workspace_id, [(r.id, r.revision) for r in repositories])
         trace.mark("understand")
         asked = asked_names(question)
-        answers, freshness = await asyncio.gather(
+        answers, freshness = await both(
             self._sources.ask(workspace_id, question, options, asked.code_like, statistics.idf),
             self._freshness.of(repositories),
         )
