@@ -12,7 +12,7 @@ from tenure.workspace.server_address import ServerAddress, address_path, answers
 from tests.support.command_line import CommandLine, command_line, ended, until
 from tests.support.embedded import write_tree
 
-pytestmark = pytest.mark.xdist_group("e2e")
+pytestmark = pytest.mark.xdist_group("e2e-server")
 
 FILES = {
     "shop/basket.py": "from shop.tax import add_tax\n\n\ndef basket_total(items):\n    return add_tax(sum(items))\n",

@@ -1,7 +1,6 @@
 """Sparse term vectors: hashing of terms, BM25 term weights, and their packed form."""
 
-import array
-import sys
+import struct
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ CHUNK_AVERAGE_LENGTH = 120.0
 FILE_K1, CHUNK_K1, LENGTH_B = 2.0, 1.2, 0.75
 """How slowly repetition saturates, slower in whole files, and how much length counts (docs/benchmarks.md)."""
 
-_BIG_ENDIAN = sys.byteorder == "big"
+_BYTES_A_TERM = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +43,12 @@ def bm25_weights(counts: Mapping[int, int], average_length: float, k1: float = C
 
 def pack(vector: Sparse) -> bytes:
     """Little-endian uint32 indices, then float32 values."""
-    indices, values = array.array("I", vector.indices), array.array("f", vector.values)
-    if _BIG_ENDIAN:
-        indices.byteswap()
-        values.byteswap()
-    return indices.tobytes() + values.tobytes()
+    number = len(vector.indices)
+    return struct.pack(f"<{number}I{number}f", *vector.indices, *vector.values)
 
 
 def unpack(data: bytes) -> Sparse:
     """The inverse of `pack`."""
-    half = len(data) // 2
-    indices, values = array.array("I", data[:half]), array.array("f", data[half:])
-    if _BIG_ENDIAN:
-        indices.byteswap()
-        values.byteswap()
-    return Sparse(indices, values)
+    number = len(data) // _BYTES_A_TERM
+    numbers = struct.unpack(f"<{number}I{number}f", data)
+    return Sparse(numbers[:number], numbers[number:])
