@@ -1,9 +1,11 @@
 """Every endpoint against two tenants with three workspaces: nothing crosses, foreign ids are 404, roles hold."""
 
 import json
+import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -133,6 +135,14 @@ async def test_the_matrix_has_a_row_for_every_route_of_the_app(world: Tenants) -
         (method, path) for path, methods in _routes(world.stack.app.routes) for method in methods - {"HEAD", "OPTIONS"}
     }
     assert routes == set(MATRIX), "a new endpoint needs a row here"
+
+
+async def test_the_api_page_names_every_endpoint_with_its_role() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
+    for (method, template), row in MATRIX.items():
+        call = f"{method} {template.removeprefix(W)}".strip()
+        role = row.role.value if row.role else "all" if row.is_open else "any key"
+        assert re.search(rf"^\| `{re.escape(call)}(\?[^`]*)?` \| {role} \|", page, re.MULTILINE), call
 
 
 def _routes(routes: Iterable[Any]) -> Iterator[tuple[str, set[str]]]:
