@@ -28,7 +28,7 @@ demo: $(STAMP) ## Index this clone and an sdist, ask three questions, write demo
 
 .PHONY: test
 test: $(STAMP) ## Run all tests, those with real servers last and alone (PYTEST_ARGS="-k name" narrows)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --ignore tests/e2e $(PYTEST_ARGS) || test $$? -eq 5
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --ignore tests/e2e $(PYTEST_ARGS) || test $$? -eq 5
 	$(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS) || test $$? -eq 5
 
 .PHONY: check

@@ -23,6 +23,7 @@ from tenure.ports import graph_store, vector_store
 from tenure.ports.records import OutboxKind
 from tenure.ports.repositories import UnitOfWork
 from tenure.ports.vector_store import Query, SearchFilter, Space, VectorStore
+from tenure.workspace.facade import Tenure
 from tests.support.embedded import ANY_TIME
 from tests.support.tenants import Tenants, symbol_of, tenants
 
@@ -45,6 +46,7 @@ class Theirs:
         self.nodes: list[Any] = []
         self.edges: list[Any] = []
         self.chunks: dict[str, Any] = {}
+        self.scratch = ""
         self.job: Any = None
         self.record: Any = None
 
@@ -163,14 +165,16 @@ WRITES: dict[str, Call] = {
     "queries.add": lambda w, _: w.queries.add("0d000000-0000-4000-8000-000000000001", ANY_TIME, "q", {}),
     "queries.expire": lambda w, _: w.queries.expire(ANY_TIME.replace(year=2100)),
 }
-"""Called in the blue workspace with ids of the red one: whatever they do, the red rows stay as they are."""
+"""Called in an empty workspace with ids of the red one: whatever they do, the red rows stay as they are."""
 REFUSALS = (RecordNotFound, RecordConflict, LeaseLost)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def theirs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Theirs]:
     async with tenants(tmp_path_factory.mktemp("stores")) as world:
-        yield await Theirs(world).load()
+        theirs = await Theirs(world).load()
+        theirs.scratch = await world.stack.workspace("scratch")
+        yield theirs
 
 
 def _methods() -> set[str]:
@@ -254,7 +258,7 @@ async def test_a_write_with_foreign_ids_changes_no_row_of_theirs(theirs: Theirs,
     before = _red_rows(path, theirs.workspace)
     assert len(before["nodes"]) > 5
     with suppress(*REFUSALS):
-        async with database.writing(theirs.world.blue.workspace_id) as work:
+        async with database.writing(theirs.scratch) as work:
             await WRITES[name](work, theirs)
     assert _red_rows(path, theirs.workspace) == before
 
@@ -336,19 +340,24 @@ async def test_the_cache_keeps_equal_keys_of_two_workspaces_apart(theirs: Theirs
     assert await cache.get(theirs.workspace, "k") == b"theirs"
 
 
-async def test_a_service_called_with_a_foreign_repository_says_that_there_is_none(theirs: Theirs) -> None:
-    tenure, blue = theirs.world.stack.tenure, theirs.world.blue.workspace_id
-    calls: list[Callable[[], Awaitable[Any]]] = [
-        lambda: tenure.ingestion.status(blue, theirs.repository),
-        lambda: tenure.ingestion.request_index(blue, theirs.repository),
-        lambda: tenure.ingestion.request_embed(blue, theirs.repository),
-        lambda: tenure.ingestion.remove_repository(blue, theirs.repository),
-        lambda: tenure.ingestion.mark_behind(blue, theirs.repository),
-        lambda: tenure.impact.impact(blue, theirs.repository, ["red/ledger.py"], 10),
-        lambda: tenure.retrieval.retrieve(blue, "x", RetrieveOptions(repository_ids=(theirs.repository,))),
-        lambda: tenure.memory.working_memory(blue, theirs.session),
-    ]
-    for call in calls:
-        with pytest.raises(RecordNotFound):
-            await call()
-    assert await tenure.ingestion.run_job(blue, theirs.job.id) is None
+SERVICES: dict[str, Callable[[Tenure, Theirs, str], Awaitable[Any]]] = {
+    "status": lambda s, t, w: s.ingestion.status(w, t.repository),
+    "request_index": lambda s, t, w: s.ingestion.request_index(w, t.repository),
+    "request_embed": lambda s, t, w: s.ingestion.request_embed(w, t.repository),
+    "remove_repository": lambda s, t, w: s.ingestion.remove_repository(w, t.repository),
+    "mark_behind": lambda s, t, w: s.ingestion.mark_behind(w, t.repository),
+    "impact": lambda s, t, w: s.impact.impact(w, t.repository, ["red/ledger.py"], 10),
+    "retrieve": lambda s, t, w: s.retrieval.retrieve(w, "x", RetrieveOptions(repository_ids=(t.repository,))),
+    "working_memory": lambda s, t, w: s.memory.working_memory(w, t.session),
+    "commit_session": lambda s, t, w: s.memory.commit_session(w, t.session),
+}
+
+
+@pytest.mark.parametrize("name", SERVICES)
+async def test_a_service_called_with_a_foreign_id_says_that_there_is_no_such_thing(theirs: Theirs, name: str) -> None:
+    with pytest.raises(RecordNotFound):
+        await SERVICES[name](theirs.world.stack.tenure, theirs, theirs.world.blue.workspace_id)
+
+
+async def test_a_job_of_another_workspace_is_not_run(theirs: Theirs) -> None:
+    assert await theirs.world.stack.tenure.ingestion.run_job(theirs.world.blue.workspace_id, theirs.job.id) is None
