@@ -108,7 +108,6 @@ def test_offline_commands_open_the_stores_themselves(line: CommandLine) -> None:
     for store in ("database", "vectors", "graph", "git"):
         assert f"ok   {store}: " in doctor.out
     assert CANARY not in doctor.out + doctor.err
-    assert line.run("rebuild", "--offline", "--json").json["projected"] > 3
     assert line.run("verify", "--offline", "--json").json[0]["is_clean"]
     assert line.server() is None
 

@@ -45,9 +45,13 @@ def exclusive(home: Path) -> Iterator[None]:
         with _held(_lock_path(home), Holder(os.getpid(), is_server=False)):
             yield
     except _Taken as error:
-        found = holder(home)
-        advice = "wait until it ends" if found and not found.is_server else "stop it with `tenure stop` first"
-        raise StoreUnavailable(f"{_whose(home)} has the stores of {home} open; {advice}") from error
+        raise _in_use(home) from error
+
+
+def refuse_if_open(home: Path) -> None:
+    """`StoreUnavailable` if another process has the home open: what `exclusive` would say, before any work is done."""
+    if holder(home) is not None:
+        raise _in_use(home)
 
 
 @contextlib.contextmanager
@@ -110,6 +114,12 @@ def _read(file: IO[str]) -> Holder | None:
         return Holder(int(found["pid"]), bool(found["is_server"]))
     except (ValueError, KeyError, TypeError):
         return Holder(0, is_server=False)
+
+
+def _in_use(home: Path) -> StoreUnavailable:
+    found = holder(home)
+    advice = "wait until it ends" if found and not found.is_server else "stop it with `tenure stop` first"
+    return StoreUnavailable(f"{_whose(home)} has the stores of {home} open; {advice}")
 
 
 def _whose(home: Path) -> str:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from tenure.core.errors import TenureError
 from tenure.ingestion.api import findings_out
 from tenure.retrieval.tuning import Tuning
-from tenure.runtime.bootstrap import erase_vectors, git_repository, migrate_database, open_infrastructure
+from tenure.runtime.bootstrap import erase_vectors, migrate_database, open_infrastructure
 from tenure.runtime.home import prepare_home
 from tenure.runtime.logging import configure_logging
 from tenure.runtime.settings import Settings
@@ -59,17 +59,6 @@ def reembed(settings: Settings) -> dict[str, int]:
 def check_stores(settings: Settings) -> dict[str, Any]:
     """Each store with whether it answers; `stores` where they can't even be opened."""
     return _alone(settings, _check_stores)
-
-
-def check_git(settings: Settings) -> dict[str, Any]:
-    """Whether git answers. A home inside a repository would be indexed with it."""
-    try:
-        found = asyncio.run(git_repository().find_root(str(settings.home)))
-    except TenureError as error:
-        return {"ok": False, "detail": str(error)}
-    if found is None:
-        return {"ok": True, "detail": "git answers"}
-    return {"ok": True, "detail": f"the home lies inside the repository {found[0]}; better set TENURE_HOME elsewhere"}
 
 
 async def reembed_home(settings: Settings) -> dict[str, int]:

@@ -13,7 +13,7 @@ import pytest
 
 from tenure.core.errors import InvalidInput, RecordConflict, StoreUnavailable
 from tenure.runtime.home import prepare_home
-from tenure.workspace.home_lock import Holder, exclusive, holder, serving, starting
+from tenure.workspace.home_lock import Holder, exclusive, holder, refuse_if_open, serving, starting
 from tenure.workspace.local_server import stop
 from tenure.workspace.server_address import ServerAddress, address_path, answers, read_address, write_address
 
@@ -37,6 +37,7 @@ def _hold(home: Path, how: str) -> "subprocess.Popen[bytes]":
 def test_nobody_holds_a_home_that_was_never_used(tmp_path: Path) -> None:
     assert holder(tmp_path) is None
     assert stop(tmp_path) is False
+    refuse_if_open(tmp_path)
 
 
 def test_the_holder_is_told_and_gone_when_it_ends(tmp_path: Path) -> None:
@@ -46,6 +47,8 @@ def test_the_holder_is_told_and_gone_when_it_ends(tmp_path: Path) -> None:
             pass
         with pytest.raises(StoreUnavailable, match="tenure stop"), exclusive(tmp_path):
             pass
+        with pytest.raises(StoreUnavailable, match="tenure stop"):
+            refuse_if_open(tmp_path)
     assert holder(tmp_path) is None
 
 

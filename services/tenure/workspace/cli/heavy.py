@@ -6,6 +6,7 @@ from typing import Any, Protocol, cast
 import typer
 
 from tenure.runtime.settings import Settings
+from tenure.workspace.home_lock import refuse_if_open
 
 
 class OfflineWork(Protocol):
@@ -39,14 +40,17 @@ class OfflineWork(Protocol):
         """Whether each store answers."""
         ...
 
-    def check_git(self, settings: Settings) -> dict[str, Any]:
-        """Whether git answers."""
-        ...
 
-
-def offline_work() -> OfflineWork:
-    """The module that opens stores."""
+def offline_work(settings: Settings) -> OfflineWork:
+    """The module that opens stores; `StoreUnavailable` at once if another process has the home open."""
+    refuse_if_open(settings.home)
     return cast("OfflineWork", importlib.import_module("tenure.workspace.offline"))
+
+
+def check_git(settings: Settings) -> dict[str, Any]:
+    """See `tenure.workspace.git_check`."""
+    report: dict[str, Any] = importlib.import_module("tenure.workspace.git_check").check_git(settings)
+    return report
 
 
 def bench_app() -> typer.Typer:

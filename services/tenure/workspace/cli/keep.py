@@ -7,7 +7,7 @@ import typer
 
 from tenure.ports.records import Role
 from tenure.workspace.cli.context import EXIT_PROBLEM, Session, exits, session_of
-from tenure.workspace.cli.heavy import offline_work
+from tenure.workspace.cli.heavy import OfflineWork, offline_work
 
 TEAM_PANEL, STORES_PANEL = "Team", "Stores"
 Offline = Annotated[bool, typer.Option(help="Open the stores directly; no server may run.")]
@@ -85,7 +85,7 @@ def revoke(context: typer.Context, key_id: Annotated[str, typer.Argument(help="F
 def verify(context: typer.Context, offline: Offline = False) -> None:
     """Compare truth and projections both ways; exit code 1 if they differ."""
     session = session_of(context)
-    found = offline_work().verify(session.settings()) if offline else _call(session, "GET", "verify")
+    found = _offline(session).verify(session.settings()) if offline else _call(session, "GET", "verify")
     session.show(found, lambda: _print_findings(session, found))
     if not all(entry["is_clean"] for entry in found):
         raise typer.Exit(EXIT_PROBLEM)
@@ -95,7 +95,7 @@ def verify(context: typer.Context, offline: Offline = False) -> None:
 def repair(context: typer.Context, offline: Offline = False) -> None:
     """Mend what verify finds; prints what was found before."""
     session = session_of(context)
-    found = offline_work().repair(session.settings()) if offline else _call(session, "POST", "repair", {})
+    found = _offline(session).repair(session.settings()) if offline else _call(session, "POST", "repair", {})
     session.show(found, lambda: _print_findings(session, found))
 
 
@@ -103,7 +103,7 @@ def repair(context: typer.Context, offline: Offline = False) -> None:
 def rebuild(context: typer.Context, offline: Offline = False) -> None:
     """Restore the vector store from SQL alone, without parsing or embedding."""
     session = session_of(context)
-    done = offline_work().rebuild(session.settings()) if offline else _call(session, "POST", "rebuild", {})
+    done = _offline(session).rebuild(session.settings()) if offline else _call(session, "POST", "rebuild", {})
     session.show(done, lambda: session.line(f"projected {done['projected']} rows again"))
 
 
@@ -111,8 +111,12 @@ def rebuild(context: typer.Context, offline: Offline = False) -> None:
 def reembed(context: typer.Context) -> None:
     """Replace vectors of another model or dimension; no server may run. Needs the time of a full dense phase."""
     session = session_of(context)
-    due = offline_work().reembed(session.settings())
+    due = _offline(session).reembed(session.settings())
     session.show(due, lambda: session.line(f"{due['chunks']} chunks will be embedded when the server runs"))
+
+
+def _offline(session: Session) -> OfflineWork:
+    return offline_work(session.settings())
 
 
 def _call(session: Session, method: str, endpoint: str, body: Any = None) -> Any:

@@ -9,7 +9,7 @@ from tenure.core.errors import TenureError
 from tenure.runtime.settings import describe
 from tenure.workspace import local_server
 from tenure.workspace.cli.context import EXIT_PROBLEM, Session, exits, session_of
-from tenure.workspace.cli.heavy import offline_work
+from tenure.workspace.cli.heavy import check_git, offline_work
 
 PANEL = "Server"
 
@@ -26,7 +26,8 @@ def serve(
     background: Annotated[bool, typer.Option(hidden=True, help="Started by a client: stop when idle.")] = False,
 ) -> None:
     """Run the local server in the foreground. Other commands start it themselves where none runs."""
-    offline_work().run_server(session_of(context).settings(), stop_when_idle=background)
+    settings = session_of(context).settings()
+    offline_work(settings).run_server(settings, stop_when_idle=background)
 
 
 @exits
@@ -41,7 +42,8 @@ def stop(context: typer.Context) -> None:
 def migrate(context: typer.Context) -> None:
     """Bring the database to the newest schema; no server may run."""
     session = session_of(context)
-    revision = offline_work().migrate(session.settings())
+    settings = session.settings()
+    revision = offline_work(settings).migrate(settings)
     session.show({"revision": revision}, lambda: session.line(f"the database is at {revision}"))
 
 
@@ -53,8 +55,8 @@ def doctor(
     """Print the effective configuration, secrets masked, and check every store; exit code 1 if one fails."""
     session = session_of(context)
     settings = session.settings()
-    checks = offline_work().check_stores(settings) if offline else _check_online(session)
-    checks["git"] = offline_work().check_git(settings)
+    checks = offline_work(settings).check_stores(settings) if offline else _check_online(session)
+    checks["git"] = check_git(settings)
     report = {"configuration": describe(settings), "checks": checks}
 
     def text() -> None:
