@@ -273,12 +273,13 @@ async def test_a_sibling_whose_name_begins_alike_is_not_inside(world: Tenants) -
         assert (await client.get("/v1/locate", params={"path": world.blue.root + "ish/x"})).json() == []
 
 
-@pytest.mark.parametrize(
-    "scope", [{"file_scope": [""]}, {"repository_ids": [""]}, {"repository_ids": [" "]}, {"file_scope": ["a.py", ""]}]
-)
-async def test_an_empty_filter_is_refused_and_never_means_everything(world: Tenants, scope: dict[str, Any]) -> None:
+@pytest.mark.parametrize("field", ["file_scope", "directory_scope", "repository_ids", "languages"])
+@pytest.mark.parametrize("entries", [[""], [" "], ["/"], ["a", ""]])
+async def test_an_empty_filter_is_refused_and_never_means_everything(
+    world: Tenants, field: str, entries: list[str]
+) -> None:
     async with world.as_("ada") as client:
-        response = await client.post(world.red.path(W + "/context"), json={"query": QUESTION, **scope})
+        response = await client.post(world.red.path(W + "/context"), json={"query": QUESTION, field: entries})
     assert response.status_code == 422
     assert "never means everything" in response.json()["detail"]
 

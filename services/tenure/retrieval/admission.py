@@ -28,7 +28,8 @@ def check_options(options: RetrieveOptions) -> None:
         raise InvalidInput(f"graph_depth must be between 0 and {MAX_GRAPH_DEPTH}, not {options.graph_depth}")
     if not 0 <= options.relevance_threshold <= 1:
         raise InvalidInput(f"relevance_threshold must be between 0 and 1, not {options.relevance_threshold}")
-    if any(not entry.strip() for entry in (*options.file_scope, *options.repository_ids)):
+    scopes = (*options.file_scope, *options.directory_scope, *options.repository_ids, *options.languages)
+    if any(not entry.strip(" /") for entry in scopes):
         raise InvalidInput("an empty entry in a scope never means everything; leave the scope out instead")
 
 
