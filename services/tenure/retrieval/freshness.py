@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from tenure.code.drift import has_changed
@@ -34,6 +35,15 @@ class _Counted:
     pending: int
 
 
+@dataclass(frozen=True, slots=True)
+class _SeenHead:
+    """HEAD as it was read, or why it could not be, when, and after which sync: a later sync has seen a later HEAD."""
+
+    at: float
+    indexed_at: datetime | None
+    head: GitHead | TenureError
+
+
 class FreshnessCheck:
     """Compares repositories with their trees, without delaying answers more than a look at HEAD."""
 
@@ -43,7 +53,7 @@ class FreshnessCheck:
         self._model = model
         self._dimension = dimension
         self._on_behind = on_behind
-        self._heads: dict[str, tuple[float, GitHead | TenureError]] = {}
+        self._heads: dict[str, _SeenHead] = {}
         self._counted: dict[str, _Counted] = {}
         self._counting: dict[str, asyncio.Task[_Counted]] = {}
 
@@ -115,17 +125,23 @@ class FreshnessCheck:
         self._counted[repository.id] = counted
         return counted
 
+    async def _head(self, repository: Repository) -> GitHead | TenureError:
+        known = self._heads.get(repository.id)
+        is_new = known is not None and time.monotonic() - known.at <= CHECK_SECONDS
+        if known is not None and is_new and known.indexed_at == repository.indexed_at:
+            return known.head
+        try:
+            head: GitHead | TenureError = await self._git.head(repository.root)
+        except TenureError as error:
+            head = error
+        self._heads[repository.id] = _SeenHead(time.monotonic(), repository.indexed_at, head)
+        return head
+
     async def _moved(self, repository: Repository) -> str:
         """What moved since the index was made, '' if nothing that can be seen at once."""
         if repository.kind is not RepositoryKind.WORK_TREE:
             return ""
-        at, head = self._heads.get(repository.id, (0.0, GitHead(None, None)))
-        if time.monotonic() - at > CHECK_SECONDS:
-            try:
-                head = await self._git.head(repository.root)
-            except TenureError as error:
-                head = error
-            self._heads[repository.id] = (time.monotonic(), head)
+        head = await self._head(repository)
         if isinstance(head, TenureError):
             return f"the tree can't be looked at: {head}"
         if head.branch != repository.branch:
