@@ -158,7 +158,7 @@ class VectorStoreContract:
         await store.upsert(WORKSPACE, [chunk(1, dense=axis(0))])
         await store.set_dense(OTHER, {uid(1): axis(5)})
         await store.delete(OTHER, [uid(1)])
-        await store.delete_owned(OTHER, uid(900), 100, SPARSE_SPACES)
+        await store.delete_owned(OTHER, [uid(900)], 100, SPARSE_SPACES)
         await store.delete_repository(OTHER, REPOSITORY)
         await store.delete_workspace(OTHER)
         (hit,) = await found(store, Query(Space.DENSE, axis(0), 10))
@@ -269,7 +269,8 @@ class VectorStoreContract:
         await store.upsert(WORKSPACE, [])
         await store.delete(WORKSPACE, [])
         await store.delete(WORKSPACE, [uid(77)])
-        await store.delete_owned(WORKSPACE, uid(900), 100, [])
+        await store.delete_owned(WORKSPACE, [uid(900)], 100, [])
+        await store.delete_owned(WORKSPACE, [], 100, SPARSE_SPACES)
         await store.set_dense(WORKSPACE, {})
         await store.set_dense(WORKSPACE, {uid(77): axis(0)})
         assert await store.has_dense(WORKSPACE, []) == set()
@@ -289,7 +290,7 @@ class VectorStoreContract:
             point(Space.PROFILE, 5, revision=0),
         ]
         await store.upsert(WORKSPACE, points)
-        await store.delete_owned(WORKSPACE, uid(900), 5, [Space.CHUNK, Space.FILE])
+        await store.delete_owned(WORKSPACE, [uid(900), uid(77)], 5, [Space.CHUNK, Space.FILE])
         assert {entry[0] async for entry in store.scan(WORKSPACE)} == {uid(2), uid(3), uid(5)}
 
     async def test_deleting_a_repository_or_a_workspace_spares_the_others(self, store):

@@ -272,7 +272,7 @@ def _sparse_of(theirs: Theirs) -> sparse.Sparse:
 
 VECTORS: dict[str, VectorCall] = {
     "delete": lambda v, t, w: v.delete(w, [*t.chunks, *t.files]),
-    "delete_owned": lambda v, t, w: v.delete_owned(w, t.file, 1_000, list(Space)),
+    "delete_owned": lambda v, t, w: v.delete_owned(w, [t.file], 1_000, list(Space)),
     "delete_repository": lambda v, t, w: v.delete_repository(w, t.repository),
     "set_dense": lambda v, t, w: v.set_dense(w, dict.fromkeys(t.chunks, [1.0] + [0.0] * (v.dimension - 1))),
     "has_dense": lambda v, t, w: v.has_dense(w, list(t.chunks)),
@@ -309,7 +309,7 @@ async def test_an_empty_list_of_ids_deletes_nothing_in_any_store(theirs: Theirs)
     infrastructure = theirs.world.stack.tenure.infrastructure
     count = await infrastructure.vectors.count(theirs.workspace)
     await infrastructure.vectors.delete(theirs.workspace, [])
-    await infrastructure.vectors.delete_owned(theirs.workspace, theirs.file, 1_000, [])
+    await infrastructure.vectors.delete_owned(theirs.workspace, [theirs.file], 1_000, [])
     assert await infrastructure.vectors.count(theirs.workspace) == count
     async with infrastructure.database.writing(theirs.workspace) as work:
         before = await work.counts(theirs.repository, *MODEL)

@@ -90,11 +90,11 @@ class TroubledVectors:
         await self.store.delete(workspace_id, point_ids)
 
     async def delete_owned(
-        self, workspace_id: str, owner_id: str, before_revision: int, spaces: Sequence[Space]
+        self, workspace_id: str, owner_ids: Sequence[str], before_revision: int, spaces: Sequence[Space]
     ) -> None:
         """See the port."""
         self._require("delete_owned")
-        await self.store.delete_owned(workspace_id, owner_id, before_revision, spaces)
+        await self.store.delete_owned(workspace_id, owner_ids, before_revision, spaces)
 
     async def delete_repository(self, workspace_id: str, repository_id: str) -> None:
         """See the port."""

@@ -145,15 +145,15 @@ class QdrantEdgeVectorStore:
         await self._write(write)
 
     async def delete_owned(
-        self, workspace_id: str, owner_id: str, before_revision: int, spaces: Sequence[Space]
+        self, workspace_id: str, owner_ids: Sequence[str], before_revision: int, spaces: Sequence[Space]
     ) -> None:
-        """Remove the points of one owner, of these kinds, whose revision is lower than given."""
+        """Remove the points of these owners, of these kinds, whose revision is lower than given."""
         workspace = canonical_id(workspace_id, "the workspace id")
         scopes = [scope_of(workspace, space) for space in spaces if space is not Space.DENSE]
-        if not scopes:
+        if not scopes or not owner_ids:
             return
         older = FieldCondition(key="revision", range=RangeFloat(lt=before_revision))
-        await self._write(lambda: self._delete_where(one_of("scope", scopes), equals("owner", owner_id), older))
+        await self._write(lambda: self._delete_where(one_of("scope", scopes), one_of("owner", owner_ids), older))
 
     async def delete_repository(self, workspace_id: str, repository_id: str) -> None:
         """Remove all points of one repository of this workspace."""

@@ -33,6 +33,8 @@ from tenure.ports.vector_store import Space
 SPARSE_SPACES = tuple(space for space in Space if space is not Space.DENSE)
 MAX_TERM_INDEX = 2**32 - 1
 """Edge keeps term indices as unsigned 32-bit numbers."""
+MAX_WEIGHT = 3e38
+"""Edge keeps weights as 32-bit numbers, of which this is about the largest."""
 NamedVector: TypeAlias = SparseVector | list[float] | list[list[float]]
 """What Edge takes for one space."""
 HIT_FIELDS = ["node", "owner", "path"]
@@ -65,16 +67,16 @@ def dense_values(vector: port.Dense, dimension: int, owner: str) -> list[float]:
 
 def sparse_vector(vector: Sparse, owner: str) -> SparseVector:
     """The sparse vector as Edge takes it; `InvalidInput` if its terms or weights are malformed."""
-    indices, values = np.asarray(vector.indices, dtype=np.int64), np.asarray(vector.values, dtype=np.float32)
-    if indices.shape != values.shape or indices.ndim != 1:
-        raise InvalidInput(f"{owner} has a sparse vector of {indices.size} terms but {values.size} weights")
-    if indices.size and not 0 <= int(indices.min()) <= int(indices.max()) <= MAX_TERM_INDEX:
+    indices, values = vector.indices, vector.values
+    if len(indices) != len(values):
+        raise InvalidInput(f"{owner} has a sparse vector of {len(indices)} terms but {len(values)} weights")
+    if len(indices) and not 0 <= min(indices) <= max(indices) <= MAX_TERM_INDEX:
         raise InvalidInput(f"{owner} has a sparse vector with a term outside 0..{MAX_TERM_INDEX}")
-    if len(np.unique(indices)) != indices.size:
+    if len(set(indices)) != len(indices):
         raise InvalidInput(f"{owner} has a sparse vector that names a term twice; add their weights up first")
-    if not np.isfinite(values).all() or (values < 0).any():
+    if len(values) and not (min(values) >= 0.0 and sum(values) <= MAX_WEIGHT):  # NaN fails every comparison
         raise InvalidInput(f"{owner} has a sparse vector with a weight that is negative or not finite")
-    return SparseVector(indices.tolist(), values.tolist())
+    return SparseVector(list(indices), list(values))
 
 
 def scope_of(workspace_id: str, space: Space) -> str:

@@ -22,14 +22,13 @@ class Space(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PointFilterFields:
-    """What a point can be filtered by. `directories` holds every ancestor folder of `path`, '' for the root."""
+    """What a point can be filtered by; folders are told from the beginning of `path`."""
 
     repository_id: str
     owner_id: str
     node_id: str
     revision: int
     path: str = ""
-    directories: tuple[str, ...] = ()
     is_test: bool = False
     language: str = ""
 
@@ -109,9 +108,9 @@ class VectorStore(Protocol):
         ...
 
     async def delete_owned(
-        self, workspace_id: str, owner_id: str, before_revision: int, spaces: Sequence[Space]
+        self, workspace_id: str, owner_ids: Sequence[str], before_revision: int, spaces: Sequence[Space]
     ) -> None:
-        """Remove the points of one owner (file or commit), of these kinds, whose revision is lower than given."""
+        """Remove the points of these owners (files or commits), of these kinds, whose revision is lower than given."""
         ...
 
     async def delete_repository(self, workspace_id: str, repository_id: str) -> None:

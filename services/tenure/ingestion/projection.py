@@ -7,7 +7,6 @@ written last is always what SQL holds. New points are written before old ones ar
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from tenure.code import episodes
 from tenure.core import ids, sparse
@@ -20,6 +19,7 @@ from tenure.ports.vector_store import Point, PointFilterFields, Space, VectorSto
 BATCH_ENTRIES = 400
 """Outbox entries that are projected together: bounds memory and what a kill repeats."""
 _FILE_SPACES = (Space.FILE, Space.CHUNK)
+_ALL_FILE_SPACES = (*_FILE_SPACES, Space.PROFILE)
 
 
 class Projection:
@@ -72,15 +72,15 @@ class Projection:
         dense = await work.chunks.embeddings(self._model, self._vectors.dimension, hashes)
         step = _Step()
         for file in files.values():
-            fields = _fields(file)
-            step.points.append(Point(file.id, {Space.FILE: sparse.unpack(file.sparse)}, fields))
-            step.points.extend(_chunk_point(chunk, fields, dense) for chunk in chunks.get(file.id, ()))
-            step.outdated.append((file.id, file.revision, _FILE_SPACES))
+            step.points.append(Point(file.id, {Space.FILE: sparse.unpack(file.sparse)}, _fields(file, file.id)))
+            step.points.extend(_chunk_point(chunk, file, dense) for chunk in chunks.get(file.id, ()))
+            step.outdated[file.revision, _FILE_SPACES].append(file.id)
         newest: dict[str, int] = defaultdict(int)
         for entry in entries:
             newest[entry.subject_id] = max(newest[entry.subject_id], entry.revision)
-        gone = (subject for subject in subjects if subject not in files)
-        step.outdated.extend((subject, newest[subject], (*_FILE_SPACES, Space.PROFILE)) for subject in gone)
+        for subject in subjects:
+            if subject not in files:
+                step.outdated[newest[subject], _ALL_FILE_SPACES].append(subject)
         return step
 
     async def _dense(self, work: UnitOfWork, subjects: Sequence[str]) -> "_Step":
@@ -101,7 +101,8 @@ class _Step:
         is_workspace_gone: bool = False,
     ) -> None:
         self.points: list[Point] = []
-        self.outdated: list[tuple[str, int, tuple[Space, ...]]] = []
+        self.outdated: dict[tuple[int, tuple[Space, ...]], list[str]] = defaultdict(list)
+        """Owners whose points of these kinds and below this revision go."""
         self.gone_points: list[str] = []
         self.dense = dense or {}
         self.gone_repositories = gone_repositories
@@ -110,8 +111,8 @@ class _Step:
     async def apply(self, vectors: VectorStore, workspace_id: str) -> None:
         if self.points:
             await vectors.upsert(workspace_id, self.points)
-        for owner_id, revision, spaces in self.outdated:
-            await vectors.delete_owned(workspace_id, owner_id, revision, spaces)
+        for (revision, spaces), owner_ids in self.outdated.items():
+            await vectors.delete_owned(workspace_id, owner_ids, revision, spaces)
         if self.gone_points:
             await vectors.delete(workspace_id, self.gone_points)
         if self.dense:
@@ -130,7 +131,7 @@ async def _profiles(work: UnitOfWork, subjects: Sequence[str]) -> _Step:
         Point(
             ids.profile_id(file.id),
             {Space.PROFILE: sparse.unpack(packed[file.id])},
-            replace(_fields(file), revision=0),
+            replace(_fields(file, file.id), revision=0),
         )
         for file in files.values()
         if file.id in packed
@@ -154,24 +155,23 @@ def _leading(entries: Sequence[OutboxEntry], kind: OutboxKind) -> Iterable[Outbo
         yield entry
 
 
-def _fields(file: FileRecord) -> PointFilterFields:
+def _fields(file: FileRecord, node_id: str) -> PointFilterFields:
     return PointFilterFields(
         repository_id=file.repository_id,
         owner_id=file.id,
-        node_id=file.id,
+        node_id=node_id,
         revision=file.revision,
         path=file.path,
-        directories=directories_of(file.path),
         is_test=file.role is FileRole.TEST,
         language=file.language,
     )
 
 
-def _chunk_point(chunk: Chunk, fields: PointFilterFields, dense: dict[str, bytes]) -> Point:
+def _chunk_point(chunk: Chunk, file: FileRecord, dense: dict[str, bytes]) -> Point:
     vectors: dict[Space, sparse.Sparse | Sequence[float]] = {Space.CHUNK: sparse.unpack(chunk.sparse)}
     if chunk.content_hash in dense:
         vectors[Space.DENSE] = unpack_dense(dense[chunk.content_hash])
-    return Point(chunk.id, vectors, replace(fields, node_id=chunk.node_id))
+    return Point(chunk.id, vectors, _fields(file, chunk.node_id))
 
 
 def _episode_point(node: Node) -> Point:
@@ -179,9 +179,3 @@ def _episode_point(node: Node) -> Point:
         repository_id=node.source.repository_id or "", owner_id=node.id, node_id=node.id, revision=0
     )
     return Point(node.id, {Space.EPISODE: sparse.unpack(episodes.episode_sparse(episodes.commit_of(node)))}, fields)
-
-
-def directories_of(path: str) -> tuple[str, ...]:
-    """Every folder above a file, '' for the root first: `a/b/c.py` gives '', 'a', 'a/b'."""
-    parents = [str(parent) for parent in PurePosixPath(path).parents]
-    return tuple("" if parent == "." else parent for parent in reversed(parents))

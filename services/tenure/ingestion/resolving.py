@@ -1,5 +1,6 @@
 """Turns stored references into edges, for the files whose references are due."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 
@@ -63,7 +64,8 @@ class Resolver:
             batch = due[start : start + RESOLVE_BATCH]
             async with self._database.reading(repository.workspace_id) as work:
                 references = await work.files.references(batch)
-            resolved = resolve_batch(repository.workspace_id, references, table)
+            # In a thread: hundreds of files take longer than the event loop may be held up.
+            resolved = await asyncio.to_thread(resolve_batch, repository.workspace_id, references, table)
             async with self._database.writing(repository.workspace_id) as work:
                 await leased.keep(work, resolving=len(due) - start)
                 await store_resolved(work, resolved)

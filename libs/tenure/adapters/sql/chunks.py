@@ -8,7 +8,7 @@ import numpy
 from sqlalchemy import select
 
 from tenure.adapters.sql.embeddings import SqlEmbeddings
-from tenure.adapters.sql.file_rows import chunk_of
+from tenure.adapters.sql.file_rows import CHUNK_FIELDS, chunk_of
 from tenure.adapters.sql.profiles import SqlProfiles
 from tenure.adapters.sql.schema import chunks, files
 from tenure.core.memory import Chunk
@@ -24,14 +24,16 @@ class SqlChunks(SqlEmbeddings, SqlProfiles):
         """Chunks by id."""
         if not chunk_ids:
             return {}
-        query = select(chunks).where(self._transaction.mine(chunks), self._transaction.among(chunks.c.id, chunk_ids))
+        query = select(*CHUNK_FIELDS).where(
+            self._transaction.mine(chunks), self._transaction.among(chunks.c.id, chunk_ids)
+        )
         return {row.id: chunk_of(row) for row in await self._transaction.rows(query)}
 
     async def of_owners(self, owner_ids: Sequence[str]) -> dict[str, list[Chunk]]:
         """Chunks of each file, in source order."""
         if not owner_ids:
             return {}
-        query = select(chunks).where(
+        query = select(*CHUNK_FIELDS).where(
             self._transaction.mine(chunks), self._transaction.among(chunks.c.owner_id, owner_ids)
         )
         order = (chunks.c.owner_id, chunks.c.start_offset, chunks.c.end_offset, chunks.c.id)

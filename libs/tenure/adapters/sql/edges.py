@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, delete, select, true, update
 
 from tenure.adapters.sql import schema
-from tenure.adapters.sql.owned_rows import add_edges, is_not_contains, owner_queries, remove_edges, replace_edges
+from tenure.adapters.sql.owned_rows import add_edges, owner_queries, remove_edges, replace_edges
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import Edge, EdgeType
 from tenure.ports.records import Unresolved
@@ -34,7 +34,7 @@ class SqlEdges:
             return
         owners = set(owner_ids)
         given = (edge for edge in edges if edge.owner_id in owners and edge.type is not EdgeType.CONTAINS)
-        await replace_edges(self._transaction, list(owners), given, is_not_contains)
+        await replace_edges(self._transaction, list(owners), given, schema.edges.c.type != EdgeType.CONTAINS.value)
         references = [
             (one.owner_id, one.source_id, one.kind, one.name, _last_part(one.name), one.line)
             for one in unresolved

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, update
 
-from tenure.adapters.sql.file_rows import chunk_of
+from tenure.adapters.sql.file_rows import CHUNK_FIELDS, chunk_of
 from tenure.adapters.sql.outbox import SqlOutbox
 from tenure.adapters.sql.schema import chunks, embedding_stamps, embeddings, files, refusals
 from tenure.adapters.sql.transaction import Transaction
@@ -140,7 +140,7 @@ class SqlEmbeddings:
     ) -> list[tuple[int, Chunk]]:
         """The first waiting chunks under one stamp, one per content, read in pages along the index."""
         query = (
-            select(chunks)
+            select(*CHUNK_FIELDS, chunks.c.priority)
             .where(
                 self._transaction.mine(chunks),
                 chunks.c.repository_id == repository_id,

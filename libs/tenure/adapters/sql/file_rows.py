@@ -1,6 +1,7 @@
 """Files and their chunks as rows and back."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from sqlalchemy import Row
@@ -12,6 +13,8 @@ from tenure.ports.records import FileState
 FILE_COLUMNS = tuple(column.name for column in files.columns if column.name != "workspace_id")
 BODY_COLUMNS = ("file_id", "exports", "references", "sparse", "text")
 CHUNK_COLUMNS = tuple(column.name for column in chunks.columns if column.name != "workspace_id")
+CHUNK_FIELDS = tuple(chunks.c[field.name] for field in fields(Chunk))
+"""The columns that make a `Chunk`, in the order of its fields."""
 CHUNK_COMPARED = tuple(name for name in CHUNK_COLUMNS if name != "stamp")
 
 _PRIORITIES = {FileRole.CODE: 0, FileRole.TEST: 1}
@@ -111,17 +114,5 @@ def state_of(row: Row[Any]) -> FileState:
 
 
 def chunk_of(row: Row[Any]) -> Chunk:
-    """The record of a row of `chunks`."""
-    return Chunk(
-        id=row.id,
-        node_id=row.node_id,
-        owner_id=row.owner_id,
-        number=row.number,
-        start_line=row.start_line,
-        end_line=row.end_line,
-        start_offset=row.start_offset,
-        end_offset=row.end_offset,
-        content_hash=row.content_hash,
-        token_count=row.token_count,
-        sparse=row.sparse,
-    )
+    """The record of a row that begins with `CHUNK_FIELDS`."""
+    return Chunk(*row[: len(CHUNK_FIELDS)])

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, select, update
+from sqlalchemy import Select, bindparam, delete, select, true, update
 
 from tenure.adapters.sql import schema
 from tenure.adapters.sql.file_rows import (
@@ -73,7 +73,7 @@ class SqlFiles:
         gone = await replace_rows(transaction, schema.nodes, NODE_COLUMNS, COMPARED, KEPT, owner_ids, node_rows)
         chunk_rows = [chunk_values(chunk, by_id[chunk.owner_id], stamps) for chunk in chunks]
         await replace_rows(transaction, schema.chunks, CHUNK_COLUMNS, CHUNK_COMPARED, (), owner_ids, chunk_rows)
-        await replace_edges(transaction, owner_ids, contains, lambda _: True)
+        await replace_edges(transaction, owner_ids, contains, true())
         await delete_edges_at(transaction, gone)
         await self._forget_resolution(owner_ids)
         kind = OutboxKind.FILE.value

@@ -1,13 +1,13 @@
 """Brings the rows of owners to a given state and touches only those that differ."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Select, Table, and_, bindparam, delete, select
+from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, delete, select
 
 from tenure.adapters.sql import schema
 from tenure.adapters.sql.transaction import Transaction
-from tenure.core.memory import Edge, EdgeType, NodeType
+from tenure.core.memory import Edge, NodeType
 
 EDGE_COLUMNS = ("owner_id", "source_id", "type", "target_id", "weight", "confidence", "line")
 _EDGE_KEY = EDGE_COLUMNS[:4]
@@ -49,15 +49,15 @@ async def replace_edges(
     transaction: Transaction,
     owner_ids: Sequence[str],
     edges: Iterable[Edge],
-    concerns: Callable[[str], bool],
+    concerned: ColumnElement[bool],
 ) -> None:
-    """Make the owners' edges of the types that `concerns` says be exactly these; equal ones are left alone."""
+    """Make the owners' edges for which `concerned` holds be exactly these; equal ones are left alone."""
     table = schema.edges
     query = select(table.c.number, *(table.c[name] for name in EDGE_COLUMNS)).where(
-        transaction.mine(table), transaction.among(table.c.owner_id, owner_ids)
+        transaction.mine(table), transaction.among(table.c.owner_id, owner_ids), concerned
     )
     stored: dict[tuple[Any, ...], tuple[int, tuple[Any, ...]]] = {
-        tuple(row[1:5]): (row[0], tuple(row[5:])) for row in await transaction.rows(query) if concerns(row.type)
+        tuple(row[1:5]): (row[0], tuple(row[5:])) for row in await transaction.rows(query)
     }
     given = edge_rows(edges)
     gone = [{"gone": number} for key, (number, _) in stored.items() if key not in given]
@@ -103,11 +103,6 @@ def edge_rows(edges: Iterable[Edge]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
         if key not in rows:
             rows[key] = (*key, edge.weight, edge.confidence, edge.line)
     return rows
-
-
-def is_not_contains(type: str) -> bool:
-    """All edges but those that come with a file."""
-    return type != EdgeType.CONTAINS.value
 
 
 def owner_queries(transaction: Transaction, repository_id: str) -> list[Select[Any]]:
