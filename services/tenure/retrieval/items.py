@@ -50,14 +50,13 @@ class Rows:
     chunks: Mapping[str, Chunk]
 
 
-async def load(work: UnitOfWork, nodes: Mapping[str, Node], evidence: FileEvidence) -> Rows:
-    """The files of these nodes, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
-    homeless = [node.id for node in nodes.values() if owner_of(node) is None]
-    whole = {**nodes, **await work.nodes.get_many(homeless)}
+async def load(work: UnitOfWork, node_ids: Sequence[str], evidence: FileEvidence) -> Rows:
+    """These nodes, their files, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
+    nodes = await work.nodes.get_many(node_ids, with_content=False)
     owners = sorted({owner for node in nodes.values() if (owner := owner_of(node)) is not None})
     chunks = await work.chunks.get_many([evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk])
     return Rows(
-        nodes=whole,
+        nodes=nodes,
         files=await work.files.states_of(owners),
         texts=await work.files.texts(owners),
         chunks={chunk.node_id: chunk for chunk in chunks.values()},

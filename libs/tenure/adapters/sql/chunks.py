@@ -8,11 +8,14 @@ import numpy
 from sqlalchemy import select
 
 from tenure.adapters.sql.embeddings import SqlEmbeddings
-from tenure.adapters.sql.file_rows import chunk_of
+from tenure.adapters.sql.file_rows import CHUNK_COLUMNS, chunk_of
 from tenure.adapters.sql.profiles import SqlProfiles
 from tenure.adapters.sql.schema import chunks, files
 from tenure.core.memory import Chunk
+from tenure.core.sparse import packed_indices
 
+_CHUNK = tuple(chunks.c[name] for name in CHUNK_COLUMNS)
+_TERMS = (chunks.c.owner_id, chunks.c.sparse)
 _PAGE = 5_000
 """Rows that an export holds at once."""
 
@@ -24,8 +27,15 @@ class SqlChunks(SqlEmbeddings, SqlProfiles):
         """Chunks by id."""
         if not chunk_ids:
             return {}
-        query = select(chunks).where(self._transaction.mine(chunks), self._transaction.among(chunks.c.id, chunk_ids))
-        return {row.id: chunk_of(row) for row in await self._transaction.rows(query)}
+        rows = await self._transaction.lookup(_CHUNK, chunks.c.id, chunk_ids)
+        return {row.id: chunk_of(row) for row in rows}
+
+    async def terms(self, chunk_ids: Sequence[str]) -> list[tuple[str, Sequence[int]]]:
+        """(owner id, indices of its terms) of each of these chunks that is there."""
+        if not chunk_ids:
+            return []
+        rows = await self._transaction.lookup(_TERMS, chunks.c.id, chunk_ids)
+        return [(row.owner_id, packed_indices(row.sparse)) for row in rows]
 
     async def of_owners(self, owner_ids: Sequence[str]) -> dict[str, list[Chunk]]:
         """Chunks of each file, in source order."""
