@@ -4,6 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tenure.core.context import FusionMethod
 from tenure.core.fusion import Fused, fuse, normalise
@@ -93,10 +94,15 @@ def rank_files(
     """Files by fused score, with the parts of each source. Files beside the product lose `auxiliary_weight`."""
     known = {source.value: scores for source, scores in evidence.files.items() if weights.get(source.value, 0.0) > 0}
     ranked = [
-        _without(fused, auxiliary_weight) if _AUXILIARY.search(evidence.paths.get(fused.key, "")) else fused
+        _without(fused, auxiliary_weight) if _is_auxiliary(evidence.paths.get(fused.key, "")) else fused
         for fused in fuse(known, weights, method)
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.key))
+
+
+@lru_cache(maxsize=1 << 15)
+def _is_auxiliary(path: str) -> bool:
+    return _AUXILIARY.search(path) is not None
 
 
 def _without(fused: Fused, weight: float) -> Fused:
