@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tenure.adapters.sql.database import SqlDatabase
+from tenure.core import ids
 from tenure.core.errors import InvalidInput, NotAllowed, RecordConflict, RecordNotFound
 from tenure.core.memory import Edge, EdgeType, FileRole, NodeType, ParseStatus
+from tenure.core.sparse import unpack
 from tenure.ports.records import LeftOut, OutboxKind, Repository, Unresolved
 from tests.support.sql_rows import (
     DIMENSION,
@@ -271,10 +273,31 @@ async def test_definitions_are_found_by_their_simple_name_with_its_case(database
     await store(database, *[file_rows(repository, path, ["Bed.dig", "Dig"]) for path in ("b.py", "a.py", "c.py")])
     async with database.reading(repository.workspace_id) as unit:
         found = await unit.nodes.named(["dig", "Dig", "a.py"], limit_per_name=2)
-    assert {name: [(n.source.path, n.title) for n in nodes] for name, nodes in found.items()} == {
-        "dig": [("a.py", "Bed.dig"), ("b.py", "Bed.dig")],
-        "Dig": [("a.py", "Dig"), ("b.py", "Dig")],
+    owners = [ids.file_id(repository.workspace_id, repository.id, path) for path in ("a.py", "b.py")]
+    assert {name: [(n.owner_id, n.qualified_name) for n in nodes] for name, nodes in found.items()} == {
+        "dig": [(owner, "Bed.dig") for owner in owners],
+        "Dig": [(owner, "Dig") for owner in owners],
     }
+
+
+async def test_a_place_tells_what_the_node_tells(database: SqlDatabase) -> None:
+    filled = await fill(database, "one")
+    (rows, *_), commit = filled.files, filled.commit
+    async with database.reading(filled.workspace_id) as unit:
+        places = await unit.nodes.places([*(node.id for node in rows.nodes), commit.id])
+    for node in (*rows.nodes, commit):
+        place, source = places[node.id], node.source
+        assert (place.type, place.qualified_name) == (node.type, source.qualified_name)
+        assert (place.start_line, place.end_line) == (source.start_line, source.end_line)
+        assert place.owner_id == (None if node is commit else rows.file.id)
+
+
+async def test_the_terms_of_a_chunk_are_those_of_its_vector(database: SqlDatabase) -> None:
+    filled = await fill(database, "one")
+    chunks = filled.files[0].chunks
+    async with database.reading(filled.workspace_id) as unit:
+        found = await unit.chunks.terms([chunk.id for chunk in chunks])
+    assert sorted(found) == sorted((chunk.owner_id, tuple(unpack(chunk.sparse).indices)) for chunk in chunks)
 
 
 async def test_commits_keep_their_content_and_come_newest_first(database: SqlDatabase) -> None:
@@ -367,6 +390,8 @@ async def test_embedded_and_refused_contents_no_longer_wait(database: SqlDatabas
         assert await unit.chunks.embedding_stamps() == [(MODEL, DIMENSION)]
         counts = await unit.counts(repository.id, MODEL, DIMENSION)
         assert (counts.chunks, counts.chunks_embedded, counts.chunks_failed) == (3, 1, 1)
+        assert (await unit.gaps(repository.id, MODEL, DIMENSION)).without_vector == 2
+        assert (await unit.gaps(repository.id, "other", DIMENSION)).without_vector == 3
         assert await unit.chunks.forget_refusals(repository.id, MODEL) == 1
         assert len(await unit.chunks.without_embedding(repository.id, MODEL, DIMENSION, 9)) == 2
     assert [entry[:2] for entry in await outbox(database, repository.workspace_id)] == [("dense", dig.id)]
@@ -396,6 +421,7 @@ async def test_changing_the_model_and_back_needs_no_second_embedding(database: S
         for model in (MODEL, "other"):
             assert await unit.chunks.without_embedding(repository.id, model, DIMENSION, 9) == []
             assert (await unit.counts(repository.id, model, DIMENSION)).chunks_embedded == 2
+            assert (await unit.gaps(repository.id, model, DIMENSION)).without_vector == 0
 
 
 async def test_dropping_one_models_vectors_leaves_those_of_the_other(database: SqlDatabase) -> None:

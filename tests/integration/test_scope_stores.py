@@ -82,6 +82,7 @@ READS: dict[str, Call] = {
     "files.left_out": lambda w, t: w.files.left_out(t.repository),
     "files.problems": lambda w, t: w.files.problems(t.repository),
     "nodes.get_many": lambda w, t: w.nodes.get_many([node.id for node in t.nodes]),
+    "nodes.places": lambda w, t: w.nodes.places([node.id for node in t.nodes]),
     "nodes.named": lambda w, _: w.nodes.named([symbol_of("red"), "red_post"]),
     "nodes.of_owner": lambda w, t: w.nodes.of_owner(t.files),
     "nodes.commits": lambda w, t: w.nodes.commits(t.repository),
@@ -91,6 +92,7 @@ READS: dict[str, Call] = {
     "edges.touched_by": lambda w, t: w.edges.touched_by([node.id for node in t.nodes if node.type == "commit"]),
     "edges.unresolved": lambda w, _: w.edges.unresolved(["red_post", symbol_of("red")]),
     "edges.export": lambda w, t: w.edges.export(t.repository),
+    "chunks.terms": lambda w, t: w.chunks.terms(list(t.chunks)),
     "chunks.get_many": lambda w, t: w.chunks.get_many(list(t.chunks)),
     "chunks.of_owners": lambda w, t: w.chunks.of_owners(t.files),
     "chunks.without_embedding": lambda w, t: w.chunks.without_embedding(t.repository, *MODEL, 100),
@@ -125,6 +127,7 @@ WHOLE: dict[str, Call] = {
     "outbox.count": lambda w, _: w.outbox.count(),
     "chunks.document_frequencies": lambda w, _: w.chunks.document_frequencies(),
     "counts": lambda w, t: w.counts(t.world.blue.repository_id, *MODEL),
+    "gaps": lambda w, t: w.gaps(t.world.blue.repository_id, *MODEL),
 }
 """These answer for the whole workspace: the answer must be the same whatever the others hold."""
 WRITES: dict[str, Call] = {
@@ -195,7 +198,7 @@ def _methods() -> set[str]:
 
 async def test_the_tables_name_every_method_of_every_store_of_a_unit_of_work(theirs: Theirs) -> None:
     del theirs
-    assert _methods() | {"counts"} == {*READS, *WHOLE, *WRITES}
+    assert _methods() | {"counts", "gaps"} == {*READS, *WHOLE, *WRITES}
 
 
 async def _listed(answer: Any) -> Any:

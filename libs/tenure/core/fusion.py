@@ -57,9 +57,11 @@ def _weight(source: str, weights: Mapping[str, Any]) -> float:
 
 def normalise(scores: Mapping[str, float]) -> dict[str, float]:
     """Each score divided by the greatest, in [0, 1]; all 0 when no score is above 0. NaN, infinite and negative scores are 0."""
-    finite = {key: score if math.isfinite(score) and score > 0 else 0.0 for key, score in scores.items()}
-    top = max(finite.values(), default=0.0)
-    return {key: score / top if top > 0 else 0.0 for key, score in finite.items()}
+    top = max(filter(math.isfinite, scores.values()), default=0.0)
+    if top <= 0:
+        return dict.fromkeys(scores, 0.0)
+    # NaN is not above 0, and infinity above the top.
+    return {key: score / top if 0 < score <= top else 0.0 for key, score in scores.items()}
 
 
 def _reciprocal_ranks(scores: Mapping[str, float]) -> dict[str, float]:

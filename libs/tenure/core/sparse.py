@@ -47,6 +47,12 @@ def pack(vector: Sparse) -> bytes:
     return struct.pack(f"<{number}I{number}f", *vector.indices, *vector.values)
 
 
+def packed_indices(data: bytes) -> tuple[int, ...]:
+    """The indices of a packed vector, without its values."""
+    number = len(data) // _BYTES_A_TERM
+    return struct.unpack_from(f"<{number}I", data)
+
+
 def unpack(data: bytes) -> Sparse:
     """The inverse of `pack`."""
     number = len(data) // _BYTES_A_TERM

@@ -10,6 +10,7 @@ from tenure.core.memory import Chunk, Edge, EdgeType, FileRecord, Node
 from tenure.ports.records import (
     FileState,
     LeftOut,
+    NodePlace,
     Repository,
     Unresolved,
 )
@@ -108,11 +109,15 @@ class Nodes(Protocol):
     """Nodes of all types. The content of a file's node is read from the file's text."""
 
     async def get_many(self, node_ids: Sequence[str], with_content: bool = True) -> dict[str, Node]:
-        """Nodes by id; `content` is '' without `with_content`."""
+        """Nodes by id. Without `with_content` no file is read: `content` is '' unless it is the node's own, as a commit's."""
         ...
 
-    async def named(self, names: Sequence[str], limit_per_name: int = 50) -> dict[str, list[Node]]:
-        """Definitions (class, function, module) by simple name, letter case kept, without content, by path and line."""
+    async def places(self, node_ids: Sequence[str]) -> dict[str, NodePlace]:
+        """Where these nodes stand, by id."""
+        ...
+
+    async def named(self, names: Sequence[str], limit_per_name: int = 50) -> dict[str, list[NodePlace]]:
+        """Definitions (class, function, module) by simple name, letter case kept, by path and line."""
         ...
 
     async def of_owner(self, owner_ids: Sequence[str]) -> dict[str, list[Node]]:
@@ -167,8 +172,10 @@ class Edges(Protocol):
         """Remove exactly these edges, by (owner, source, type, target); ones that are gone are passed over."""
         ...
 
-    async def touched_by(self, commit_ids: Sequence[str]) -> list[Edge]:
-        """`touched` edges that begin at these commits, by commit, then file."""
+    async def touched_by(self, commit_ids: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
+        """(file id, weight) of the `touched` edges that begin at these commits, by commit; commits without any are
+        left out.
+        """
         ...
 
     async def touching(self, file_ids: Sequence[str]) -> list[Edge]:
@@ -189,6 +196,10 @@ class Chunks(Protocol):
 
     async def get_many(self, chunk_ids: Sequence[str]) -> dict[str, Chunk]:
         """Chunks by id."""
+        ...
+
+    async def terms(self, chunk_ids: Sequence[str]) -> list[tuple[str, Sequence[int]]]:
+        """(owner id, indices of its terms) of each of these chunks that is there, in no order."""
         ...
 
     async def of_owners(self, owner_ids: Sequence[str]) -> dict[str, list[Chunk]]:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from tenure.core.commands import JobKind, JobState
-from tenure.core.memory import FileRole, ParseStatus
+from tenure.core.memory import FileRole, NodeType, ParseStatus
 
 
 class Role(StrEnum):
@@ -114,6 +114,18 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True)
+class NodePlace:
+    """Where a node stands, all that ranking asks of it. `owner_id` is the file that holds it, None for commits."""
+
+    id: str
+    owner_id: str | None
+    type: NodeType
+    qualified_name: str | None
+    start_line: int | None
+    end_line: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Unresolved:
     """A reference whose target is not known: kept and counted, never guessed."""
 
@@ -167,6 +179,14 @@ class OutboxEntry:
     subject_id: str
     revision: int
     attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexGaps:
+    """What one repository's index lacks: paths that are left out, chunks without a vector, refused ones included."""
+
+    left_out: int
+    without_vector: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from tenure.ports.index_stores import Chunks, Edges, Files, Nodes, Repositories
 from tenure.ports.records import (
     ApiKey,
     IndexCounts,
+    IndexGaps,
     Job,
     Member,
     Role,
@@ -78,7 +79,11 @@ class UnitOfWork(Protocol):
         ...
 
     async def counts(self, repository_id: str, model: str, dimension: int) -> IndexCounts:
-        """What the repository's index holds."""
+        """What the repository's index holds; for people, it takes a look at every row."""
+        ...
+
+    async def gaps(self, repository_id: str, model: str, dimension: int) -> IndexGaps:
+        """What it lacks; cheap once everything is embedded."""
         ...
 
 

@@ -2,13 +2,12 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tenure.core.context import FusionMethod
 from tenure.core.fusion import Fused, fuse, normalise
-from tenure.core.memory import Chunk
-from tenure.core.sparse import unpack
 from tenure.ports.vector_store import Hit
 from tenure.retrieval.naming import NameEvidence
 from tenure.retrieval.question import IdfMass
@@ -48,8 +47,8 @@ class FileEvidence:
     paths: dict[str, str] = field(default_factory=dict)
 
 
-def gather(answers: Answers, names: NameEvidence) -> FileEvidence:
-    """All evidence of one question."""
+def gather(answers: Answers, names: NameEvidence, touched: Mapping[str, Sequence[tuple[str, float]]]) -> FileEvidence:
+    """All evidence of one question; `touched` are the files of each commit that was found, with their weights."""
     evidence = FileEvidence()
     for source in (Source.FILE, Source.FILE_TITLE, Source.PROFILE):
         evidence.files[source] = _best(answers.hits.get(source, ()))
@@ -61,7 +60,7 @@ def gather(answers: Answers, names: NameEvidence) -> FileEvidence:
     for hit in answers.hits.get(Source.DENSE, ()):
         evidence.cosine[hit.node_id] = max(evidence.cosine.get(hit.node_id, -1.0), hit.score)
     episodes = answers.hits.get(Source.EPISODE_TITLE, ())
-    evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, answers.touched)
+    evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, touched)
     evidence.episodes = normalise({hit.node_id: hit.score for hit in episodes})
     evidence.files[Source.PATH] = dict(names.paths)
     evidence.files[Source.DOTTED] = dict(names.dotted)
@@ -71,17 +70,21 @@ def gather(answers: Answers, names: NameEvidence) -> FileEvidence:
     return evidence
 
 
+def commits(answers: Answers) -> list[str]:
+    """The commits that are like the question."""
+    return [hit.node_id for hit in answers.hits.get(Source.EPISODE_TITLE, ())]
+
+
 def title_chunks(answers: Answers) -> list[str]:
     """The chunks whose terms are to be compared with the first line."""
     return [hit.point_id for hit in answers.hits.get(Source.CHUNK_TITLE, ())[:COVERED_CHUNKS]]
 
 
-def title_coverage(title_mass: IdfMass, chunks: Iterable[Chunk]) -> dict[str, float]:
-    """By file: the largest share of the first line's idf mass that one of its chunks holds."""
+def title_coverage(title_mass: IdfMass, chunks: Iterable[tuple[str, Sequence[int]]]) -> dict[str, float]:
+    """By file: the largest share of the first line's idf mass that one of its chunks, (file, terms), holds."""
     best: dict[str, float] = {}
-    for chunk in chunks:
-        share = title_mass.share(unpack(chunk.sparse).indices)
-        best[chunk.owner_id] = max(best.get(chunk.owner_id, 0.0), share)
+    for owner, terms in chunks:
+        best[owner] = max(best.get(owner, 0.0), title_mass.share(terms))
     return best
 
 
@@ -91,10 +94,15 @@ def rank_files(
     """Files by fused score, with the parts of each source. Files beside the product lose `auxiliary_weight`."""
     known = {source.value: scores for source, scores in evidence.files.items() if weights.get(source.value, 0.0) > 0}
     ranked = [
-        _without(fused, auxiliary_weight) if _AUXILIARY.search(evidence.paths.get(fused.key, "")) else fused
+        _without(fused, auxiliary_weight) if _is_auxiliary(evidence.paths.get(fused.key, "")) else fused
         for fused in fuse(known, weights, method)
     ]
     return sorted(ranked, key=lambda one: (-one.score, one.key))
+
+
+@lru_cache(maxsize=1 << 15)
+def _is_auxiliary(path: str) -> bool:
+    return _AUXILIARY.search(path) is not None
 
 
 def _without(fused: Fused, weight: float) -> Fused:
@@ -125,7 +133,7 @@ def _note_chunks(evidence: FileEvidence, hits: Iterable[Hit]) -> dict[str, float
     return best
 
 
-def _through_episodes(hits: Iterable[Hit], touched: Mapping[str, list[tuple[str, float]]]) -> dict[str, float]:
+def _through_episodes(hits: Iterable[Hit], touched: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, float]:
     """Commits hand their score to the files they touched, weighted by the edge (one over the root of their number)."""
     scores: dict[str, float] = defaultdict(float)
     for hit in hits:

@@ -1,11 +1,12 @@
 """One step and more through the graph from the best items: what they call, extend, import, and what calls them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tenure.core.context import RetrieveOptions
 from tenure.core.memory import EdgeType, Node
 from tenure.ports.graph_store import GraphStore
+from tenure.retrieval.ranking import Ranked
 
 SEEDS = 10
 """Best items from which the graph is walked."""
@@ -56,6 +57,17 @@ async def expand(
         known.update(following)
         frontier = following
     return sorted(reached.values(), key=lambda one: (-one.score, one.node_id))
+
+
+def with_origins(ranked: Sequence[Ranked], ways: Mapping[str, Reached]) -> list[str]:
+    """The candidates' ids, and those from which the graph led to them: they are named in the way."""
+    ids = [one.node_id for one in ranked]
+    return list(dict.fromkeys([*ids, *(ways[one].from_id for one in ids if one in ways)]))
+
+
+def told(ranked: Sequence[Ranked], ways: Mapping[str, Reached], nodes: Mapping[str, Node]) -> list[Ranked]:
+    """The candidates, those that the graph led to with the way in words."""
+    return [replace(one, ways=(describe(ways[one.node_id], nodes),)) if one.node_id in ways else one for one in ranked]
 
 
 def describe(way: Reached, nodes: Mapping[str, Node]) -> str:

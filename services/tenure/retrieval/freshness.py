@@ -113,13 +113,13 @@ class FreshnessCheck:
 
     async def _count(self, repository: Repository) -> _Counted:
         async with self._database.reading(repository.workspace_id) as work:
-            counts = await work.counts(repository.id, self._model, self._dimension)
+            gaps = await work.gaps(repository.id, self._model, self._dimension)
             job = await work.jobs.newest(JobKind.INDEX, repository.id)
         counted = _Counted(
             at=time.monotonic(),
             revision=repository.revision,
-            left_out=counts.left_out,
-            without_vector=counts.chunks - counts.chunks_embedded,
+            left_out=gaps.left_out,
+            without_vector=gaps.without_vector,
             pending=int(job.progress.get("pending", 0)) if job is not None else 0,
         )
         self._counted[repository.id] = counted

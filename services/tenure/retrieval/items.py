@@ -1,7 +1,7 @@
 """From ranked candidates to items: rows, text, relevance, factors. Reads SQL once, then only computes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from tenure.core import decay, ranking, sparse
@@ -50,14 +50,13 @@ class Rows:
     chunks: Mapping[str, Chunk]
 
 
-async def load(work: UnitOfWork, nodes: Mapping[str, Node], evidence: FileEvidence) -> Rows:
-    """The files of these nodes, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
-    homeless = [node.id for node in nodes.values() if owner_of(node) is None]
-    whole = {**nodes, **await work.nodes.get_many(homeless)}
+async def load(work: UnitOfWork, node_ids: Sequence[str], evidence: FileEvidence) -> Rows:
+    """These nodes, their files, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
+    nodes = await work.nodes.get_many(node_ids, with_content=False)
     owners = sorted({owner for node in nodes.values() if (owner := owner_of(node)) is not None})
     chunks = await work.chunks.get_many([evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk])
     return Rows(
-        nodes=whole,
+        nodes=nodes,
         files=await work.files.states_of(owners),
         texts=await work.files.texts(owners),
         chunks={chunk.node_id: chunk for chunk in chunks.values()},
@@ -83,8 +82,10 @@ class Judge:
 
     def evidence(self, node: Node, chunk: Chunk | None) -> Evidence:
         """What speaks for the candidate."""
-        text = f"{node.title} {node.content}"
-        present = sparse.unpack(chunk.sparse).indices if chunk is not None else term_indices(text)
+        if chunk is not None:
+            present: Collection[int] = sparse.packed_indices(chunk.sparse)
+        else:
+            present = term_indices(f"{node.title} {node.content}")
         owner = owner_of(node) or ""
         return Evidence(
             cosine=self.found.cosine.get(node.id),
@@ -105,7 +106,7 @@ def build(
     now: datetime,
 ) -> list[ContextItem]:
     """Items in their final order: fused score times bounded factors."""
-    made: dict[str, ContextItem] = {}
+    candidates: dict[str, _Candidate] = {}
     ordering = []
     for one in ranked:
         node = rows.nodes.get(one.node_id)
@@ -115,21 +116,30 @@ def build(
         age = decay.age_days(now, node.last_used_at or node.created_at)
         is_current = node.kind is MemoryKind.SEMANTIC and not is_stale and node.state is NodeState.ACTIVE
         kept = 1.0 if is_current else decay.retention(node.kind, node.type, age, options.recency_decay)
-        signals = ranking.Signals(kept, node.confidence, node.weight, node.trust)
-        seen = judge.evidence(node, rows.chunks.get(node.id))
-        item = _item(one, node, rows, judge.model.relevance(seen))
-        shown = {**item.parts, **evidence_parts(seen)} if options.explain else item.parts
-        made[node.id] = replace(item, age_days=round(age, 3), is_stale=is_stale, parts=shown)
-        ordering.append((node.id, one.score, signals))
+        candidates[node.id] = _Candidate(one, node, age, is_stale)
+        ordering.append((node.id, one.score, ranking.Signals(kept, node.confidence, node.weight, node.trust)))
     return [
-        replace(made[key], score=score, parts={**made[key].parts, "factor": factor})
+        _item(candidates[key], rows, judge, score, factor, options.explain)
         for key, score, factor in ranking.order(ordering)
     ]
 
 
-def _item(one: Ranked, node: Node, rows: Rows, relevance: float) -> ContextItem:
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A candidate whose row is there."""
+
+    ranked: Ranked
+    node: Node
+    age_days: float
+    is_stale: bool
+
+
+def _item(candidate: _Candidate, rows: Rows, judge: Judge, score: float, factor: float, explains: bool) -> ContextItem:
+    one, node = candidate.ranked, candidate.node
     chunk = rows.chunks.get(node.id)
+    seen = judge.evidence(node, chunk)
     text, start, end, tokens = _text(node, chunk, rows)
+    told = evidence_parts(seen) if explains else {}
     return ContextItem(
         id=node.id,
         type=node.type,
@@ -137,13 +147,14 @@ def _item(one: Ranked, node: Node, rows: Rows, relevance: float) -> ContextItem:
         title=node.title,
         text=text,
         token_count=tokens,
-        score=one.score,
-        relevance=relevance,
-        parts=one.parts,
+        score=score,
+        relevance=judge.model.relevance(seen),
+        parts={**one.parts, **told, "factor": factor},
         why=(*reasons(one.parts), *one.ways),
         trust=node.trust,
         state=node.state,
-        age_days=0.0,
+        age_days=round(candidate.age_days, 3),
+        is_stale=candidate.is_stale,
         created_at=node.created_at,
         repository_id=node.source.repository_id,
         path=node.source.path,

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from tenure.core.ids import file_id
-from tenure.core.memory import Node
+from tenure.ports.records import NodePlace
 from tenure.retrieval.question import Question
 from tenure.retrieval.sources import Named
 
@@ -108,7 +107,7 @@ def _paths(question: Question, files: Sequence[tuple[str, str]], evidence: NameE
 def _dotted(
     asked: AskedNames,
     files: Sequence[tuple[str, str]],
-    definitions: Mapping[str, Sequence[Node]],
+    definitions: Mapping[str, Sequence[NodePlace]],
     evidence: NameEvidence,
 ) -> None:
     """`package.module.name`: the longest beginning that is a module, and what follows defined in it."""
@@ -118,7 +117,7 @@ def _dotted(
             modules = module_files(parts[:count], files)
             if not modules or len(modules) > MAX_MODULE_FILES:
                 continue
-            owners = {_owner(node) for node in definitions.get(parts[count], ())} if count < len(parts) else set()
+            owners = {node.owner_id for node in definitions.get(parts[count], ())} if count < len(parts) else set()
             targets = [found for found in modules if found in owners]
             if targets:
                 share = 1 / len(targets)
@@ -129,30 +128,26 @@ def _dotted(
             break
 
 
-def _identifiers(asked: AskedNames, definitions: Mapping[str, Sequence[Node]], evidence: NameEvidence) -> None:
+def _identifiers(asked: AskedNames, definitions: Mapping[str, Sequence[NodePlace]], evidence: NameEvidence) -> None:
     whole_names = set(asked.dotted)
     for name in asked.code_like:
         nodes = definitions.get(name, ())
-        owners = {_owner(node) for node in nodes}
-        if not nodes or len(owners) > MAX_DEFINING_FILES:
+        owners = {node.owner_id for node in nodes if node.owner_id is not None}
+        if not owners or len(owners) > MAX_DEFINING_FILES:
             continue
         inside = set()
         for node in nodes:
-            whole = node.source.qualified_name or name
+            whole = node.qualified_name or name
             outer = whole.rpartition(".")[0].rpartition(".")[2]
             is_whole = whole in whole_names or any(dotted.endswith(f".{whole}") for dotted in whole_names)
             if outer and outer in asked.words:
-                inside.add(_owner(node))
+                inside.add(node.owner_id)
                 is_whole = True
             evidence.exact[node.id] = 1.0 if is_whole else max(evidence.exact.get(node.id, 0.0), len(owners) ** -0.5)
         for owner in owners:
             evidence.identifiers[owner] += 1 / len(owners)
-        for owner in inside:
+        for owner in owners & inside:
             evidence.qualified[owner] += 1 / len(owners)
-
-
-def _owner(node: Node) -> str:
-    return file_id(node.workspace_id, node.source.repository_id or "", node.source.path or "")
 
 
 def matching_files(path: str, files: Iterable[tuple[str, str]]) -> list[str]:

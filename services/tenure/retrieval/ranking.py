@@ -1,18 +1,17 @@
 """From evidence to one order of nodes: files first, then what inside them answers. Pure."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tenure.core.fusion import Fused, normalise
-from tenure.core.memory import Node, NodeType
+from tenure.core.memory import NodeType
 from tenure.core.placement import NodeMatch, node_score
+from tenure.ports.records import NodePlace
 from tenure.retrieval.evidence import FileEvidence
 from tenure.retrieval.naming import AskedNames, NameEvidence
 from tenure.retrieval.question import Masses, Question, term_indices
 from tenure.retrieval.sources import Source
 
-OwnerOf = Callable[[Node], str | None]
-"""The file that holds a node."""
 FILES_PLACED = 30
 """Best files whose nodes are placed; nodes of others can't reach the answer."""
 EPISODE_SHARE = 0.4
@@ -37,14 +36,13 @@ def nodes_to_place(files: Sequence[Fused], evidence: FileEvidence, names: NameEv
 
 
 def rank_nodes(
-    nodes: Iterable[Node],
+    nodes: Iterable[NodePlace],
     files: Sequence[Fused],
     evidence: FileEvidence,
     names: NameEvidence,
     asked: AskedNames,
     question: Question,
     masses: Masses,
-    owner_of: OwnerOf,
 ) -> list[Ranked]:
     """Nodes by score, ties by id. A file stands for itself only if nothing in it matched."""
     place = {file.key: rank for rank, file in enumerate(files[:FILES_PLACED])}
@@ -55,8 +53,7 @@ def rank_nodes(
     whole_question = question.text if question.is_one_name else None
     ranked = []
     for node in nodes:
-        owner = owner_of(node)
-        qualified = node.source.qualified_name or ""
+        owner, qualified = node.owner_id, node.qualified_name or ""
         simple = qualified.rpartition(".")[2]
         is_whole_question = whole_question is not None and whole_question in {simple, qualified}
         is_covered = node.id == owner and node.id not in text and owner in covered
@@ -71,7 +68,7 @@ def rank_nodes(
             name_share=masses.full.share(named),
             title_name_share=masses.title.share(named),
             frame=names.framed_functions.get(simple, 0.0),
-            lines=(node.source.end_line or 1) - (node.source.start_line or 1) + 1,
+            lines=(node.end_line or 1) - (node.start_line or 1) + 1,
             is_class=node.type is NodeType.CLASS,
             is_both_named=bool(outer) and outer in asked.words and simple in asked.words,
             is_whole_question=is_whole_question,

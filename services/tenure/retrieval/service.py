@@ -1,12 +1,8 @@
 """The retrieval service: from a question to a context bundle, a prompt, or what else changes."""
 
-import asyncio
 import time
-import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-
-import structlog
 
 from tenure.core import prompts, token_budget
 from tenure.core.context import (
@@ -19,21 +15,21 @@ from tenure.core.context import (
     RankedFile,
     RetrieveOptions,
 )
-from tenure.core.errors import RecordNotFound, StoreUnavailable, TenureError
+from tenure.core.errors import RecordNotFound, StoreUnavailable
 from tenure.core.fusion import Fused
-from tenure.core.memory import Node
 from tenure.core.relevance import is_hit
 from tenure.ports.clock import Clock
 from tenure.ports.graph_store import GraphStore
 from tenure.ports.models import TokenCounter
 from tenure.ports.records import Repository
-from tenure.ports.repositories import Database
+from tenure.ports.repositories import Database, UnitOfWork
 from tenure.retrieval.admission import check_options, hints, is_out_of_scope, omission, select
-from tenure.retrieval.evidence import FileEvidence, gather, rank_files, title_chunks, title_coverage
-from tenure.retrieval.expansion import describe, expand
+from tenure.retrieval.evidence import FileEvidence, commits, gather, rank_files, title_chunks, title_coverage
+from tenure.retrieval.expansion import Reached, expand, told, with_origins
 from tenure.retrieval.freshness import FreshnessCheck
-from tenure.retrieval.items import Judge, build, load, owner_of, reasons
+from tenure.retrieval.items import Judge, Rows, build, load, owner_of, reasons
 from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_evidence
+from tenure.retrieval.query_log import QueryLogWriter
 from tenure.retrieval.question import Masses, Question, understand
 from tenure.retrieval.ranking import Ranked, nodes_to_place, rank_nodes, with_episodes
 from tenure.retrieval.sources import Answers, Source, Sources
@@ -41,7 +37,6 @@ from tenure.retrieval.statistics import Statistics, TermStatistics
 from tenure.retrieval.together import both
 from tenure.retrieval.tuning import Tuning
 
-_LOG = structlog.get_logger("tenure.retrieval")
 CONSIDERED = 2
 """Candidates whose rows are read, for each item asked for: some will be left out."""
 LOGGED_HITS = 60
@@ -102,7 +97,7 @@ class RetrievalService:
         self._clock = clock
         self._tuning = tuning
         self._statistics = Statistics(database)
-        self._logging: set[asyncio.Task[None]] = set()
+        self._log_writer = QueryLogWriter(database, clock)
 
     async def retrieve(
         self,
@@ -138,15 +133,19 @@ class RetrievalService:
             raise StoreUnavailable(f"no source answered this question; ask again ({reasons_given})")
         masses = Masses.of(question, statistics.idf)
         names = name_evidence(question, asked, answers.named)
-        found = gather(answers, names)
         async with self._database.reading(workspace_id) as work:
-            chunks = await work.chunks.get_many(title_chunks(answers))
-        found.files[Source.COVERAGE_TITLE] = title_coverage(masses.title, chunks.values())
-        files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
-        inquiry = _Inquiry(workspace_id, question, masses, options, asked, names, found, files, statistics, tuning)
-        considered, nodes = await self._rank(inquiry)
+            found = gather(answers, names, await work.edges.touched_by(commits(answers)))
+            terms = await work.chunks.terms(title_chunks(answers))
+            found.files[Source.COVERAGE_TITLE] = title_coverage(masses.title, terms)
+            files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
+            inquiry = _Inquiry(workspace_id, question, masses, options, asked, names, found, files, statistics, tuning)
+            ranked = await _rank(work, inquiry)
+        # Not inside: the graph may need a connection of its own, and many questions at once would wait for each other.
+        considered, ways = await self._considered(inquiry, ranked)
         trace.mark("rank")
-        items = await self._items(inquiry, considered, nodes, repositories)
+        async with self._database.reading(workspace_id) as work:
+            rows = await load(work, with_origins(considered, ways), found)
+        items = self._items(inquiry, told(considered, ways, rows.nodes), rows, repositories)
         shown, omitted = select(items, options, names.exact)
         trace.mark("rows")
         kept, dropped, budget = self._fit(shown, options) if whole else (shown, [], BudgetReport(0, 0))
@@ -164,12 +163,12 @@ class RetrievalService:
 
     async def close(self) -> None:
         """Finish query-log entries, end what else runs behind the answers."""
-        await self.drain()
+        await self._log_writer.close()
         await self._freshness.close()
 
     async def drain(self) -> None:
-        """Wait for query-log entries that are still being written."""
-        await asyncio.gather(*self._logging)
+        """Store the query-log entries that wait."""
+        await self._log_writer.drain()
 
     async def _repositories(self, workspace_id: str, options: RetrieveOptions) -> list[Repository]:
         async with self._database.reading(workspace_id) as work:
@@ -182,43 +181,19 @@ class RetrievalService:
             raise RecordNotFound(f"no repository {min(missing)!r} in this workspace")
         return [repository for repository in everything if repository.id in wanted]
 
-    async def _rank(self, inquiry: "_Inquiry") -> tuple[list[Ranked], dict[str, Node]]:
-        """Candidates in order with their rows (without content), what the graph led to among them."""
-        options, found = inquiry.options, inquiry.found
-        wanted = CONSIDERED * options.limit
-        async with self._database.reading(inquiry.workspace_id) as work:
-            placed = nodes_to_place(inquiry.files, found, inquiry.names) if options.include_semantic else []
-            nodes = await work.nodes.get_many(placed, with_content=False)
-            ranked = rank_nodes(
-                nodes.values(),
-                inquiry.files,
-                found,
-                inquiry.names,
-                inquiry.asked,
-                inquiry.question,
-                inquiry.masses,
-                owner_of,
-            )
-            seeds = [(one.node_id, one.score) for one in ranked[: options.limit]]
-            reached = await expand(self._graph, inquiry.workspace_id, seeds, options)
-            if options.include_episodic:
-                ranked = with_episodes(ranked, found)
-            considered = ranked[:wanted] + [Ranked(way.node_id, way.score) for way in reached[: options.limit]]
-            missing = [one.node_id for one in considered if one.node_id not in nodes]
-            nodes.update(await work.nodes.get_many(missing, with_content=False))
-        ways = {way.node_id: (describe(way, nodes),) for way in reached}
-        return [replace(one, ways=ways.get(one.node_id, ())) for one in considered], nodes
+    async def _considered(self, inquiry: _Inquiry, ranked: Sequence[Ranked]) -> tuple[list[Ranked], dict[str, Reached]]:
+        """Candidates in order, at their end what the graph led to, and how it did."""
+        options = inquiry.options
+        seeds = [(one.node_id, one.score) for one in ranked[: options.limit]]
+        reached = await expand(self._graph, inquiry.workspace_id, seeds, options)
+        if options.include_episodic:
+            ranked = with_episodes(ranked, inquiry.found)
+        led_to = [Ranked(way.node_id, way.score) for way in reached[: options.limit]]
+        return [*ranked[: CONSIDERED * options.limit], *led_to], {way.node_id: way for way in reached}
 
-    async def _items(
-        self,
-        inquiry: "_Inquiry",
-        considered: Sequence[Ranked],
-        nodes: Mapping[str, Node],
-        repositories: Sequence[Repository],
+    def _items(
+        self, inquiry: _Inquiry, considered: Sequence[Ranked], rows: Rows, repositories: Sequence[Repository]
     ) -> list[ContextItem]:
-        wanted = {one.node_id: nodes[one.node_id] for one in considered if one.node_id in nodes}
-        async with self._database.reading(inquiry.workspace_id) as work:
-            rows = await load(work, wanted, inquiry.found)
         homes = {owner_of(node) or "": node.source.repository_id or "" for node in rows.nodes.values()}
         stale = self._freshness.stale_items({r.id: r for r in repositories}, rows.files, homes)
         judge = Judge(inquiry.masses, inquiry.names, inquiry.found, inquiry.tuning.relevance)
@@ -258,7 +233,7 @@ class RetrievalService:
         return kept, dropped, report
 
     def _log(self, workspace_id: str, bundle: ContextBundle, answers: Answers) -> None:
-        """Write the query log behind the answer."""
+        """Have the query log written behind the answer."""
         record = {
             "result": bundle.result,
             "items": [[item.id, round(item.score, 5), round(item.relevance, 4)] for item in bundle.items],
@@ -268,16 +243,15 @@ class RetrievalService:
             },
             "failed": dict(answers.failed),
         }
-        task = asyncio.create_task(self._write_log(workspace_id, bundle.query, record))
-        self._logging.add(task)
-        task.add_done_callback(self._logging.discard)
+        self._log_writer.add(workspace_id, bundle.query, record)
 
-    async def _write_log(self, workspace_id: str, query: str, record: Mapping[str, object]) -> None:
-        try:
-            async with self._database.writing(workspace_id) as work:
-                await work.queries.add(str(uuid.uuid4()), self._clock.now(), query, record)
-        except TenureError as error:
-            _LOG.warning("the query log was not written", reason=str(error))
+
+async def _rank(work: UnitOfWork, inquiry: _Inquiry) -> list[Ranked]:
+    """The nodes that may stand in the answer, in order."""
+    found, names = inquiry.found, inquiry.names
+    placed = nodes_to_place(inquiry.files, found, names) if inquiry.options.include_semantic else []
+    places = (await work.nodes.places(placed)).values()
+    return rank_nodes(places, inquiry.files, found, names, inquiry.asked, inquiry.question, inquiry.masses)
 
 
 def _bundle(

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from tenure.core.context import RetrieveOptions
 from tenure.core.errors import TenureError
-from tenure.core.memory import Node
 from tenure.ports.models import Embedder
+from tenure.ports.records import NodePlace
 from tenure.ports.repositories import Database
 from tenure.ports.vector_store import Hit, Query, SearchFilter, Space, VectorStore
 from tenure.retrieval.question import Idf, Question, sparse_query
@@ -68,7 +68,7 @@ _SPARSE = (
 class Named:
     """What the question names: definitions by simple name, and files whose last path part matches."""
 
-    definitions: Mapping[str, Sequence[Node]] = field(default_factory=dict)
+    definitions: Mapping[str, Sequence[NodePlace]] = field(default_factory=dict)
     files: Sequence[tuple[str, str, str, bool]] = ()
 
 
@@ -78,7 +78,6 @@ class Answers:
 
     hits: dict[Source, list[Hit]] = field(default_factory=dict)
     named: Named = field(default_factory=Named)
-    touched: dict[str, list[tuple[str, float]]] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -126,9 +125,6 @@ class Sources:
         )
         answers.hits = {**sparse, **dense}
         answers.named = named
-        episodes = [hit.node_id for hit in answers.hits.get(Source.EPISODE_TITLE, ())]
-        if episodes:
-            answers.touched = await self._within("episodes", answers, self._touched(workspace_id, episodes), {})
         return answers
 
     async def _within(self, name: str, answers: Answers, work: Awaitable[Found], default: Found) -> Found:
@@ -175,11 +171,3 @@ class Sources:
             definitions = await work.nodes.named(names)
             files = await work.files.find_paths(sorted(basenames), limit=MAX_NAMED_FILES)
         return Named(definitions, files)
-
-    async def _touched(self, workspace_id: str, commits: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
-        async with self._database.reading(workspace_id) as work:
-            edges = await work.edges.touched_by(commits)
-        touched: dict[str, list[tuple[str, float]]] = {}
-        for edge in edges:
-            touched.setdefault(edge.source_id, []).append((edge.target_id, edge.weight))
-        return touched

@@ -12,7 +12,9 @@ from tenure.adapters.sql.file_rows import CHUNK_FIELDS, chunk_of
 from tenure.adapters.sql.profiles import SqlProfiles
 from tenure.adapters.sql.schema import chunks, files
 from tenure.core.memory import Chunk
+from tenure.core.sparse import packed_indices
 
+_TERMS = (chunks.c.owner_id, chunks.c.sparse)
 _PAGE = 5_000
 """Rows that an export holds at once."""
 
@@ -24,10 +26,15 @@ class SqlChunks(SqlEmbeddings, SqlProfiles):
         """Chunks by id."""
         if not chunk_ids:
             return {}
-        query = select(*CHUNK_FIELDS).where(
-            self._transaction.mine(chunks), self._transaction.among(chunks.c.id, chunk_ids)
-        )
-        return {row.id: chunk_of(row) for row in await self._transaction.rows(query)}
+        rows = await self._transaction.lookup(CHUNK_FIELDS, chunks.c.id, chunk_ids)
+        return {row.id: chunk_of(row) for row in rows}
+
+    async def terms(self, chunk_ids: Sequence[str]) -> list[tuple[str, Sequence[int]]]:
+        """(owner id, indices of its terms) of each of these chunks that is there."""
+        if not chunk_ids:
+            return []
+        rows = await self._transaction.lookup(_TERMS, chunks.c.id, chunk_ids)
+        return [(row.owner_id, packed_indices(row.sparse)) for row in rows]
 
     async def of_owners(self, owner_ids: Sequence[str]) -> dict[str, list[Chunk]]:
         """Chunks of each file, in source order."""

@@ -74,8 +74,9 @@ def id_bytes(value: str) -> bytes:
     return data
 
 
+@lru_cache(maxsize=1 << 16)
 def id_text(data: bytes) -> str:
-    """The canonical string of 16 bytes."""
+    """The canonical string of 16 bytes; what questions find recurs as well."""
     text = data.hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 

@@ -6,10 +6,20 @@ from sqlalchemy import ColumnElement, Select, Table, func, select
 
 from tenure.adapters.sql.embeddings import NO_STAMP, has_embedding, stamp_of
 from tenure.adapters.sql.owned_rows import owner_queries
-from tenure.adapters.sql.schema import chunks, edges, files, left_out, nodes, outbox, refusals, unresolved
+from tenure.adapters.sql.schema import (
+    chunks,
+    edges,
+    embedding_stamps,
+    files,
+    left_out,
+    nodes,
+    outbox,
+    refusals,
+    unresolved,
+)
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import NodeType
-from tenure.ports.records import IndexCounts
+from tenure.ports.records import IndexCounts, IndexGaps
 
 
 async def index_counts(transaction: Transaction, repository_id: str, model: str, dimension: int) -> IndexCounts:
@@ -34,6 +44,19 @@ async def index_counts(transaction: Transaction, repository_id: str, model: str,
         left_out=await count.rows(left_out),
         files_unresolved=await count.rows(files, files.c.is_resolved.is_(False)),
         outbox_pending=await count.rows(outbox),
+    )
+
+
+async def index_gaps(transaction: Transaction, repository_id: str, model: str, dimension: int) -> IndexGaps:
+    """What the index lacks: only chunks that don't carry the model's stamp are looked at, none once all are embedded."""
+    count = _Counter(transaction, repository_id)
+    stamp = await stamp_of(transaction, model, dimension)
+    stamps = select(embedding_stamps.c.number).where(transaction.mine(embedding_stamps))
+    others = {NO_STAMP, *(row.number for row in await transaction.rows(stamps) if row.number != stamp)}
+    lacking = (~has_embedding(stamp),) if stamp else ()
+    return IndexGaps(
+        left_out=await count.rows(left_out),
+        without_vector=await count.rows(chunks, chunks.c.stamp.in_(others), *lacking),
     )
 
 

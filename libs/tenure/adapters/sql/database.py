@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from tenure.adapters.sql.chunks import SqlChunks
 from tenure.adapters.sql.connect import database_url, reader_engine, writer_engine
-from tenure.adapters.sql.counts import index_counts
+from tenure.adapters.sql.counts import index_counts, index_gaps
 from tenure.adapters.sql.directory import SqlDirectory
 from tenure.adapters.sql.edges import SqlEdges
 from tenure.adapters.sql.events import SqlEventLog
@@ -24,7 +24,7 @@ from tenure.adapters.sql.schema import HEAD
 from tenure.adapters.sql.transaction import Transaction
 from tenure.adapters.sql.vendor_errors import translated
 from tenure.core.errors import StoreUnavailable
-from tenure.ports.records import IndexCounts
+from tenure.ports.records import IndexCounts, IndexGaps
 
 
 class SqlUnitOfWork:
@@ -46,6 +46,10 @@ class SqlUnitOfWork:
     async def counts(self, repository_id: str, model: str, dimension: int) -> IndexCounts:
         """What the repository's index holds."""
         return await index_counts(self._transaction, repository_id, model, dimension)
+
+    async def gaps(self, repository_id: str, model: str, dimension: int) -> IndexGaps:
+        """What it lacks."""
+        return await index_gaps(self._transaction, repository_id, model, dimension)
 
 
 class SqlDatabase:

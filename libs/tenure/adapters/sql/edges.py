@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, delete, select, true, update
+from sqlalchemy import Row, delete, select, true, update
 
 from tenure.adapters.sql import schema
 from tenure.adapters.sql.owned_rows import add_edges, owner_queries, remove_edges, replace_edges
@@ -13,6 +13,8 @@ from tenure.ports.records import Unresolved
 
 _OWNERS = 200
 """Owners whose edges an export holds at once."""
+_STEP = (schema.edges.c.source_id, schema.edges.c.target_id, schema.edges.c.weight)
+_IS_TOUCHED = schema.edges.c.type == EdgeType.TOUCHED.value
 _UNRESOLVED = ("owner_id", "source_id", "kind", "name", "last_name", "line")
 
 
@@ -84,25 +86,22 @@ class SqlEdges:
         if file_ids:
             await self._set_resolved(file_ids, is_resolved=False)
 
-    async def touched_by(self, commit_ids: Sequence[str]) -> list[Edge]:
-        """`touched` edges that begin at these commits, by commit, then file."""
-        return await self._touched(schema.edges.c.source_id, commit_ids)
+    async def touched_by(self, commit_ids: Sequence[str]) -> dict[str, list[tuple[str, float]]]:
+        """(file id, weight) of the `touched` edges that begin at these commits, by commit."""
+        if not commit_ids:
+            return {}
+        touched: dict[str, list[tuple[str, float]]] = {}
+        for row in await self._transaction.lookup(_STEP, schema.edges.c.source_id, commit_ids, _IS_TOUCHED):
+            touched.setdefault(row.source_id, []).append((row.target_id, row.weight))
+        return touched
 
     async def touching(self, file_ids: Sequence[str]) -> list[Edge]:
         """`touched` edges that end at these files, by file, then commit."""
-        return await self._touched(schema.edges.c.target_id, file_ids)
-
-    async def _touched(self, end: ColumnElement[Any], node_ids: Sequence[str]) -> list[Edge]:
-        if not node_ids:
+        if not file_ids:
             return []
         table = schema.edges
-        query = select(table).where(
-            self._transaction.mine(table),
-            self._transaction.among(end, node_ids),
-            table.c.type == EdgeType.TOUCHED.value,
-        )
-        rows = await self._transaction.rows(query.order_by(end, table.c.source_id, table.c.target_id))
-        return [edge_of(row) for row in rows]
+        rows = await self._transaction.lookup(tuple(table.columns), table.c.target_id, file_ids, _IS_TOUCHED)
+        return sorted(map(edge_of, rows), key=lambda edge: (edge.target_id, edge.source_id))
 
     async def unresolved(self, names: Sequence[str], limit: int = 100) -> list[Unresolved]:
         """Unresolved references whose last name part is one of these, by name, owner and line."""

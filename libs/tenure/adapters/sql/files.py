@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, select, true, update
+from sqlalchemy import Dialect, Integer, Select, bindparam, delete, select, true, update
 
 from tenure.adapters.sql import schema
 from tenure.adapters.sql.file_rows import (
@@ -21,9 +22,10 @@ from tenure.adapters.sql.file_rows import (
 )
 from tenure.adapters.sql.node_rows import COLUMNS as NODE_COLUMNS
 from tenure.adapters.sql.node_rows import COMPARED, KEPT, node_values
-from tenure.adapters.sql.nodes import unpack_text
+from tenure.adapters.sql.nodes import TEXT, unpack_text
 from tenure.adapters.sql.outbox import SqlOutbox
 from tenure.adapters.sql.owned_rows import delete_edges_at, replace_edges, replace_rows
+from tenure.adapters.sql.statements import lookup
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.errors import InvalidInput
 from tenure.core.memory import Chunk, Edge, FileRecord, FileRole, Node, ParseStatus
@@ -46,10 +48,8 @@ class SqlFiles:
         """What is known of these files, by id."""
         if not file_ids:
             return {}
-        query = select(schema.files).where(
-            self._transaction.mine(schema.files), self._transaction.among(schema.files.c.id, file_ids)
-        )
-        return {row.id: state_of(row) for row in await self._transaction.rows(query)}
+        rows = await self._transaction.lookup(tuple(schema.files.columns), schema.files.c.id, file_ids)
+        return {row.id: state_of(row) for row in rows}
 
     async def replace(
         self, files: Sequence[FileRecord], nodes: Sequence[Node], chunks: Sequence[Chunk], contains: Sequence[Edge]
@@ -123,8 +123,8 @@ class SqlFiles:
 
     async def texts(self, file_ids: Sequence[str]) -> dict[str, str]:
         """Decompressed texts by id."""
-        query = self._with_bodies((schema.files.c.id, schema.file_bodies.c.text), file_ids)
-        return {row.id: unpack_text(row.text) for row in await self._transaction.rows(query)}
+        rows = await self._transaction.lookup(TEXT, schema.file_bodies.c.file_id, file_ids)
+        return {row.file_id: unpack_text(row.text) for row in rows}
 
     async def exports(self, repository_id: str) -> dict[str, bytes]:
         """`exports` of every file of the repository, by path."""
@@ -142,12 +142,9 @@ class SqlFiles:
         """(file id, repository id, path, is test) of files whose last path part equals one of these, by path."""
         if not basenames:
             return []
-        table = schema.files
+        statement = _named_paths(self._transaction.dialect)
         wanted = [basename(name) for name in basenames]
-        query = select(table.c.id, table.c.repository_id, table.c.path, table.c.role).where(
-            self._transaction.mine(table), self._transaction.among(table.c.basename, wanted)
-        )
-        rows = await self._transaction.rows(query.order_by(table.c.path, table.c.id).limit(limit))
+        rows = await self._transaction.listed(statement, schema.files.c.basename, wanted, limit=limit)
         return [(row.id, row.repository_id, row.path, row.role == FileRole.TEST.value) for row in rows]
 
     async def set_left_out(self, repository_id: str, left_out: Sequence[LeftOut]) -> None:
@@ -207,6 +204,15 @@ class SqlFiles:
             self._transaction.among(table.c.content_hash, {chunk.content_hash for chunk in chunks}),
         )
         return {row.content_hash: row.stamp for row in await self._transaction.rows(query.order_by(table.c.stamp))}
+
+
+@lru_cache(maxsize=2)
+def _named_paths(dialect: Dialect) -> Select[Any]:
+    """The first files of these names; built once, see `statements.lookup`."""
+    table = schema.files
+    columns = (table.c.id, table.c.repository_id, table.c.path, table.c.role)
+    found = lookup(dialect, columns, table.c.basename)
+    return found.order_by(table.c.path, table.c.id).limit(bindparam("limit", type_=Integer))
 
 
 def _node_rows(files: Sequence[FileRecord], nodes: Sequence[Node]) -> list[tuple[Any, ...]]:

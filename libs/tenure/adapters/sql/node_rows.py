@@ -6,6 +6,7 @@ from sqlalchemy import Row
 
 from tenure.adapters.sql.schema import nodes
 from tenure.core.memory import MemoryKind, Node, NodeState, NodeType, Source, Trust, Visibility
+from tenure.ports.records import NodePlace
 
 DEFINITIONS = (NodeType.CLASS, NodeType.FUNCTION, NodeType.MODULE)
 """Types that are found by their name."""
@@ -18,6 +19,12 @@ KEPT = ("created_at",)
 
 HEADER = [column for column in nodes.columns if column.name != "content"]
 """All but the content, which may be large."""
+
+READ = tuple(column for column in nodes.columns if column.name not in {"sequence", "name"})
+"""What `node_of` reads, and where the content is."""
+
+PLACE = tuple(nodes.c[name] for name in ("id", "owner_id", "type", "qualified_name", "start_line", "end_line"))
+"""What `place_of` reads."""
 
 COMPARED = tuple(name for name in COLUMNS if name not in {"created_at", "updated_at"})
 """A node whose other columns are equal has not changed: its row is left alone."""
@@ -93,6 +100,11 @@ def node_of(row: Row[Any], content: str = "") -> Node:
         state=NodeState(row.state),
         visibility=Visibility(row.visibility),
     )
+
+
+def place_of(row: Row[Any]) -> NodePlace:
+    """Where the node of a row with the columns `PLACE` stands."""
+    return NodePlace(row.id, row.owner_id, NodeType(row.type), row.qualified_name, row.start_line, row.end_line)
 
 
 def lines_of(text: str, start_line: int | None, end_line: int | None) -> str:

@@ -2,21 +2,35 @@
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import zstandard
-from sqlalchemy import Row, Select, delete, func, select
+from sqlalchemy import Dialect, Integer, Row, Select, bindparam, delete, func, select
 
 from tenure.adapters.sql import schema
-from tenure.adapters.sql.node_rows import COLUMNS, DEFINITIONS, HEADER, KEPT, lines_of, node_of, node_values
+from tenure.adapters.sql.node_rows import (
+    COLUMNS,
+    HEADER,
+    KEPT,
+    PLACE,
+    READ,
+    lines_of,
+    node_of,
+    node_values,
+    place_of,
+)
 from tenure.adapters.sql.outbox import SqlOutbox
 from tenure.adapters.sql.schema import edges, file_bodies
+from tenure.adapters.sql.statements import lookup
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import Node, NodeType
-from tenure.ports.records import OutboxKind
+from tenure.ports.records import NodePlace, OutboxKind
 
 _PAGE = 2_000
 """Rows that an export holds at once."""
+TEXT = (file_bodies.c.file_id, file_bodies.c.text)
+"""A file's text, packed."""
 _STORED, _REMOVED = 1, 2
 """Revisions of the outbox entries of a commit, which never changes: it is stored, and may be removed."""
 
@@ -29,34 +43,30 @@ class SqlNodes:
         self._outbox = outbox
 
     async def get_many(self, node_ids: Sequence[str], with_content: bool = True) -> dict[str, Node]:
-        """Nodes by id; `content` is '' without `with_content`."""
+        """Nodes by id. Without `with_content` the content of a file's nodes is ''."""
         if not node_ids:
             return {}
-        columns = schema.nodes.columns if with_content else HEADER
-        found = await self._transaction.rows(
-            self._select(columns).where(self._transaction.among(schema.nodes.c.id, node_ids))
-        )
+        found = await self._transaction.lookup(READ, schema.nodes.c.id, node_ids)
         if not with_content:
-            return {row.id: node_of(row) for row in found}
+            return {row.id: node_of(row, row.content or "") for row in found}
         texts = await self._texts({row.owner_id for row in found if row.content is None and row.owner_id})
         return {row.id: node_of(row, _content(row, texts)) for row in found}
 
-    async def named(self, names: Sequence[str], limit_per_name: int = 50) -> dict[str, list[Node]]:
-        """Definitions by simple name, letter case kept, without content, by path and line."""
+    async def places(self, node_ids: Sequence[str]) -> dict[str, NodePlace]:
+        """Where these nodes stand, by id."""
+        if not node_ids:
+            return {}
+        rows = await self._transaction.lookup(PLACE, schema.nodes.c.id, node_ids)
+        return {row.id: place_of(row) for row in rows}
+
+    async def named(self, names: Sequence[str], limit_per_name: int = 50) -> dict[str, list[NodePlace]]:
+        """Definitions by simple name, letter case kept, by path and line."""
         if not names:
             return {}
-        order = (schema.nodes.c.path, schema.nodes.c.start_line, schema.nodes.c.id)
-        rank = func.row_number().over(partition_by=schema.nodes.c.name, order_by=order).label("rank")
-        ranked = self._select([*HEADER, rank]).where(
-            schema.nodes.c.name.is_not(None),
-            self._transaction.among(schema.nodes.c.name, names),
-            schema.nodes.c.type.in_([one.value for one in DEFINITIONS]),
-        )
-        inner = ranked.subquery()
-        query = select(inner).where(inner.c.rank <= limit_per_name).order_by(inner.c.name, inner.c.rank)
-        grouped: dict[str, list[Node]] = defaultdict(list)
-        for row in await self._transaction.rows(query):
-            grouped[row.name].append(node_of(row))
+        grouped: dict[str, list[NodePlace]] = defaultdict(list)
+        statement = _named(self._transaction.dialect)
+        for row in await self._transaction.listed(statement, schema.nodes.c.name, names, limit=limit_per_name):
+            grouped[row.name].append(place_of(row))
         return dict(grouped)
 
     async def of_owner(self, owner_ids: Sequence[str]) -> dict[str, list[Node]]:
@@ -126,14 +136,25 @@ class SqlNodes:
     async def _texts(self, file_ids: set[str]) -> dict[str, str]:
         if not file_ids:
             return {}
-        query = select(file_bodies.c.file_id, file_bodies.c.text).where(
-            self._transaction.mine(file_bodies), self._transaction.among(file_bodies.c.file_id, sorted(file_ids))
-        )
-        return {row.file_id: unpack_text(row.text) for row in await self._transaction.rows(query)}
+        rows = await self._transaction.lookup(TEXT, file_bodies.c.file_id, file_ids)
+        return {row.file_id: unpack_text(row.text) for row in rows}
 
     async def _project_commits(self, commits: Sequence[tuple[str, str]], revision: int) -> None:
         kind = OutboxKind.COMMIT.value
         await self._outbox.add_rows([(kind, repository, commit, revision, 0) for repository, commit in commits])
+
+
+@lru_cache(maxsize=2)
+def _named(dialect: Dialect) -> Select[Any]:
+    """The first definitions of each name; built once, see `statements.lookup`."""
+    table = schema.nodes
+    order = (table.c.path, table.c.start_line, table.c.id)
+    rank = func.row_number().over(partition_by=table.c.name, order_by=order).label("rank")
+    # Only definitions have a name (`node_rows.simple_name`). To ask for `name IS NOT NULL` as the partial index does
+    # would make SQLite read that index from end to end; equality implies it.
+    inner = lookup(dialect, (*PLACE, table.c.name, rank), table.c.name).subquery()
+    most = bindparam("limit", type_=Integer)
+    return select(inner).where(inner.c.rank <= most).order_by(inner.c.name, inner.c.rank)
 
 
 def unpack_text(data: bytes) -> str:

@@ -9,6 +9,8 @@ from sqlalchemy import delete
 from tenure.adapters.sql.schema import queries
 from tenure.adapters.sql.transaction import Transaction
 
+_COLUMNS = ("id", "at", "query", "record")
+
 
 class SqlQueryLog:
     """See `ports.repositories.QueryLog`."""
@@ -18,8 +20,7 @@ class SqlQueryLog:
 
     async def add(self, query_id: str, at: datetime, query: str, record: Mapping[str, Any]) -> None:
         """Store one answered query."""
-        row = {"id": query_id, "at": at, "query": query, "record": dict(record)}
-        await self._transaction.upsert(queries, [row], ("id",))
+        await self._transaction.bulk(queries, _COLUMNS, [(query_id, at, query, dict(record))], ("id",))
 
     async def expire(self, before: datetime) -> int:
         """Remove older ones; returns how many."""

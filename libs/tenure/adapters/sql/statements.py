@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -11,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Dialect,
     FromClause,
+    Select,
     Table,
     Text,
     bindparam,
@@ -23,8 +25,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
-from tenure.adapters.sql.column_types import ID_BYTES, Bytes, Identifier, id_bytes, to_store
+from tenure.adapters.sql.column_types import ID, ID_BYTES, Bytes, Identifier, id_bytes, to_store
 
+WORKSPACE, WANTED = "workspace", "wanted"
+"""The named places of statements that are built once: the workspace, and the values that are looked up."""
 INSERTS = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """The dialects' INSERT with ON CONFLICT: equal in use, not in class."""
 
@@ -69,6 +73,20 @@ def _listing(dialect: Dialect, type_: TypeEngine[Any], name: str, values: Mappin
 def among(dialect: Dialect, column_: "Column[Any]", values: Iterable[str]) -> ColumnElement[bool]:
     """True where the column is one of the values."""
     return column_.in_(select(listed(dialect, values, column_.type).c.value))
+
+
+def ours(table: Table) -> ColumnElement[bool]:
+    """Only rows of the workspace that comes with each run: for statements that are built once."""
+    return table.c.workspace_id == bindparam(WORKSPACE, type_=ID)
+
+
+@lru_cache(maxsize=64)
+def lookup(
+    dialect: Dialect, columns: tuple[Any, ...], key: "Column[Any]", *conditions: ColumnElement[bool]
+) -> Select[Any]:
+    """Rows whose `key` is one of the values that come with each run. Built once: building it takes longer than running it."""
+    wanted = listing(dialect, key.type, WANTED)
+    return select(*columns).where(ours(key.table), key.in_(select(wanted.c.value)), *conditions)
 
 
 def upsert(

@@ -5,10 +5,10 @@ from functools import lru_cache
 from itertools import chain, repeat
 from typing import Any
 
-from sqlalchemy import ColumnElement, Dialect, Row, Select, Table
+from sqlalchemy import Column, ColumnElement, Dialect, Row, Select, Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from tenure.adapters.sql.statements import among, upsert
+from tenure.adapters.sql.statements import WANTED, WORKSPACE, among, listing_values, lookup, upsert
 from tenure.adapters.sql.vendor_errors import translated
 
 ROWS_PER_STATEMENT = 64
@@ -38,6 +38,19 @@ class Transaction:
         with translated(self._where, is_reading=self._is_reading):
             rows: Sequence[Row[Any]] = (await self._connection.execute(statement, parameters)).all()
             return rows
+
+    async def lookup(
+        self, columns: tuple[Any, ...], key: "Column[Any]", values: Iterable[str], *conditions: ColumnElement[bool]
+    ) -> Sequence[Row[Any]]:
+        """Rows of this workspace whose `key` is one of the values, in no order; see `statements.lookup`."""
+        return await self.listed(lookup(self.dialect, columns, key, *conditions), key, values)
+
+    async def listed(
+        self, statement: Select[Any], key: "Column[Any]", values: Iterable[str], **more: Any
+    ) -> Sequence[Row[Any]]:
+        """Rows of a statement that was built once, for this workspace and these values of `key`."""
+        listed = listing_values(self.dialect, key.type, WANTED, values)
+        return await self.rows(statement, {WORKSPACE: self.workspace_id, **listed, **more})
 
     async def first(self, statement: Select[Any]) -> Row[Any] | None:
         """The first row of a query, or None."""
