@@ -1,11 +1,11 @@
 """Chunks: spans of one node that the embedding model can read whole."""
 
-import bisect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 
-from tenure.code.embedding_cost import CHUNK_COST, cost
+from tenure.code.embedding_cost import CHUNK_COST, cost, row_costs
 from tenure.core.memory import Node, NodeType
 
 HEADER_COST = 0.45 * CHUNK_COST
@@ -43,36 +43,30 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """A text with the offset of each of its lines and, at the end, its length (one more if the last line is open)."""
+    """A text with the offset of each of its lines and, at the end, its length (one more if the last line is open).
+
+    `costs` says what each line costs the embedding model, 0 for a blank one.
+    """
 
     text: str
     starts: Sequence[int]
+    costs: Sequence[float]
 
     @staticmethod
     def of(text: str) -> "Lines":
         """The lines of a text whose line ends are LF."""
-        starts = [0]
-        append, find = starts.append, text.find
-        position = find("\n")
-        while position >= 0:
-            append(position + 1)
-            position = find("\n", position + 1)
-        if starts[-1] != len(text):
-            starts.append(len(text) + 1)
-        return Lines(text, starts)
+        sizes = [len(row) + 1 for row in text.split("\n")]
+        return Lines(text, [0, *accumulate(sizes[: line_count(text)])], row_costs(text))
 
     @property
     def count(self) -> int:
-        """How many lines an editor shows that hold text: a line end at the end begins no further one."""
+        """`line_count` of the text."""
         return len(self.starts) - 1
 
-    def row(self, row: int) -> str:
-        """One line without its end."""
-        return self.text[self.starts[row] : self.starts[row + 1] - 1]
 
-    def row_at(self, offset: int) -> int:
-        """The row that holds a character."""
-        return min(bisect.bisect_right(self.starts, offset) - 1, max(0, self.count - 1))
+def line_count(text: str) -> int:
+    """How many lines an editor shows that hold text: a line end at the end begins no further one."""
+    return text.count("\n") + (text[-1:] not in ("", "\n"))
 
 
 def header_of(node: Node) -> Header:
@@ -94,10 +88,15 @@ def embedding_text(node: Node, text: str) -> str:
 
 def embedded(header: Header, text: str) -> str:
     """The header, bounded, and the text below it."""
+    above = _above(header, text)
+    return f"{above}\n{text}" if above else text
+
+
+def _above(header: Header, text: str) -> str:
+    """What stands above the text: the header, bounded, without what the text shows."""
     signature = "" if header.signature in text else header.signature
     doc = "" if header.doc[:_DOC_SHOWN] in text else header.doc
-    above = _bounded(header.name, signature, doc)
-    return f"{above}\n{text}" if above else text
+    return _bounded(header.name, signature, doc)
 
 
 _DOC_SHOWN = 24
@@ -119,10 +118,6 @@ Ranks = Mapping[int, int]
 """{row: rank} of the rows at which a cut does least harm: between these the lowest rank is the best."""
 
 
-_SURELY_TOO_LONG = 20 * CHUNK_COST
-"""Characters above which a text is cut without asking what it costs."""
-
-
 def spans(lines: Lines, first_row: int, last_row: int, header: Header, factor: float, ranks: Ranks) -> list[Span]:
     """The rows cut into spans that fit the model under the header; blank lines at the edges of a span are left out.
 
@@ -131,9 +126,13 @@ def spans(lines: Lines, first_row: int, last_row: int, header: Header, factor: f
     first_row, last_row = _trimmed(lines, first_row, last_row)
     if first_row > last_row:
         return []
-    text = lines.text[lines.starts[first_row] : lines.starts[last_row + 1] - 1]
-    if len(text) < _SURELY_TOO_LONG and factor * cost(embedded(header, text)) <= CHUNK_COST:
-        return [_span(lines, first_row, last_row)]
+    whole = _span(lines, first_row, last_row)
+    own = sum(lines.costs[first_row : last_row + 1])
+    if (
+        factor * own <= CHUNK_COST
+        and factor * (own + cost(_above(header, lines.text[whole.start : whole.end]))) <= CHUNK_COST
+    ):
+        return [whole]
     head = min(HEADER_COST, cost(f"{header.name}\n{header.signature}\n{header.doc}"))
     room = CHUNK_COST / factor - head
     return _cut(lines, first_row, last_row, room, ranks)
@@ -144,16 +143,16 @@ def _span(lines: Lines, first_row: int, last_row: int) -> Span:
 
 
 def _trimmed(lines: Lines, first_row: int, last_row: int) -> tuple[int, int]:
-    while first_row <= last_row and not lines.row(first_row).strip():
+    while first_row <= last_row and not lines.costs[first_row]:
         first_row += 1
-    while last_row >= first_row and not lines.row(last_row).strip():
+    while last_row >= first_row and not lines.costs[last_row]:
         last_row -= 1
     return first_row, last_row
 
 
 def _cut(lines: Lines, first_row: int, last_row: int, room: float, ranks: Ranks) -> list[Span]:
     found: list[Span] = []
-    costs = [cost(lines.row(row)) for row in range(first_row, last_row + 1)]
+    costs = lines.costs[first_row : last_row + 1]
     begin, total, row = first_row, 0.0, first_row
     while row <= last_row:
         own = costs[row - first_row]

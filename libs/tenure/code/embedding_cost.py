@@ -6,6 +6,8 @@ outside: every punctuation mark is a token, a short word mostly one, a long or o
 
 import re
 
+from tenure.code.words import only_marks, only_words
+
 MODEL_TOKENS = 256
 """Tokens that the embedding model reads of one text, its two marks at the ends included."""
 
@@ -34,12 +36,12 @@ _MAX_CACHED = 200_000
 
 
 class _Costs(dict[str, float]):
-    """Cost by piece, computed once; emptied when full, so that blobs can't fill the memory."""
+    """Cost by word or piece, computed once; emptied when full, so that blobs can't fill the memory."""
 
-    def __missing__(self, piece: str) -> float:
+    def __missing__(self, word: str) -> float:
         if len(self) >= _MAX_CACHED:
             self.clear()
-        cost = self[piece] = _piece_cost(piece)
+        cost = self[word] = sum(map(_piece_cost, _PIECE.findall(word)))
         return cost
 
 
@@ -66,4 +68,14 @@ _cost_of = _Costs().__getitem__
 
 def cost(text: str) -> float:
     """The mean number of embedding tokens of texts like this one; additive over lines. Compare with `CHUNK_COST`."""
-    return sum(map(_cost_of, _PIECE.findall(text)))
+    if not text.isascii():
+        return sum(map(_cost_of, _PIECE.findall(text)))
+    return sum(map(_cost_of, only_words(text).split())) + len(only_marks(text)) - text.count("\n")
+
+
+def row_costs(text: str) -> list[float]:
+    """The `cost` of each line of a text, of all lines in a fifth of the time if the text is ASCII."""
+    if not text.isascii():
+        return [cost(row) for row in text.split("\n")]
+    rows = zip(only_words(text).split("\n"), only_marks(text).split(b"\n"), strict=True)
+    return [sum(map(_cost_of, words.split())) + len(marks) for words, marks in rows]

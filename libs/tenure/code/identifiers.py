@@ -3,28 +3,27 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
 from typing import TypeVar
 
 from tenure.code.languages.registry import SUFFIXES
+from tenure.code.words import only_words
 from tenure.core.sparse import term_index
 
 MAX_WORD = 128
 """A longer run of word characters is data, not a name: it gives no terms."""
 
 _CACHED_WORDS = 1 << 17
-"""Distinct words whose parts are remembered, per process; about 40 MB when full."""
+"""Distinct words whose parts and term indices are remembered, per process; about 60 MB when full."""
 
 _FIRST_UNSPACED = 0x2E80
 """From here on stand the scripts that are written without spaces (Han, kana): they are cut into pairs."""
 
 _Found = TypeVar("_Found")
 _WORD = re.compile(r"\w+")
-_ASCII_WORD = re.compile(r"[A-Za-z0-9_]+")
-"""The same for a text in ASCII, in half the time."""
 _ASCII_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
@@ -37,19 +36,27 @@ def terms(text: str) -> list[str]:
     return list(chain.from_iterable(map(_split, _words(text))))
 
 
-def term_counts(text: str) -> dict[int, int]:
-    """How often each term of `terms` occurs, by its index in sparse vectors (`tenure.core.sparse.term_index`)."""
-    counts: dict[int, int] = {}
-    get = counts.get
-    for word, count in Counter(_words(text)).items():
-        for index in _indices(word):
-            counts[index] = get(index, 0) + count
+def term_counts(text: str, before: Mapping[int, int] | None = None) -> Counter[int]:
+    """How often each term of `terms` occurs, by its index in sparse vectors (`tenure.core.sparse.term_index`).
+
+    `before` are the counts of what stands before the text, on lines of its own.
+    """
+    counts = Counter(before)
+    counts.update(chain.from_iterable(map(_indices_of, _words(text))))
     return counts
 
 
-@lru_cache(maxsize=_CACHED_WORDS)
-def _indices(word: str) -> tuple[int, ...]:
-    return tuple(map(term_index, _split(word)))
+class _Indices(dict[str, tuple[int, ...]]):
+    """The term indices of a word, computed once; emptied when full, so that blobs can't fill the memory."""
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        if len(self) >= _CACHED_WORDS:
+            self.clear()
+        indices = self[word] = tuple(map(term_index, _parts(word)))
+        return indices
+
+
+_indices_of = _Indices().__getitem__
 
 
 def term_spans(text: str) -> Iterator[tuple[str, int]]:
@@ -63,12 +70,11 @@ def term_spans(text: str) -> Iterator[tuple[str, int]]:
 
 def _words(text: str) -> list[str]:
     if text.isascii():
-        return _ASCII_WORD.findall(text)
+        return only_words(text).split()
     return _WORD.findall(unicodedata.normalize("NFKC", text))
 
 
-@lru_cache(maxsize=_CACHED_WORDS)
-def _split(word: str) -> tuple[str, ...]:
+def _parts(word: str) -> tuple[str, ...]:
     if len(word) > MAX_WORD:
         return ()
     whole = word.lower()
@@ -78,6 +84,9 @@ def _split(word: str) -> tuple[str, ...]:
     if not whole.strip("_"):
         return ()
     return (whole, *(part.lower() for part in parts))
+
+
+_split = lru_cache(maxsize=_CACHED_WORDS)(_parts)
 
 
 def _kind(char: str) -> str:

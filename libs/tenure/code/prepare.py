@@ -10,7 +10,7 @@ import zstandard
 
 from tenure.code import documents, generated, notebook
 from tenure.code.admission import MAX_SOURCE_BYTES, reason_to_leave_out
-from tenure.code.chunk import Header, Lines, Ranks
+from tenure.code.chunk import Header, Lines, Ranks, line_count
 from tenure.code.decode import decode
 from tenure.code.identifiers import term_counts
 from tenure.code.languages.python_references import extract
@@ -103,8 +103,7 @@ def _prepared(
     path = request.candidate.path
     role = role_of(path, language)
     contents = _contents(request, mask_text(text, path, role) if language != NOTEBOOK else text, language)
-    whole = Lines.of(contents.text)
-    lines = Lines.of(_shown(contents.text, language)) if language == TRANSLATIONS else whole
+    lines = Lines.of(_shown(contents.text, language))
     digest = content_hash(raw)
     factor = _TRANSLATION_COST_FACTOR if language == TRANSLATIONS else 1.0
     rows = rows_of(request, lines, contents.parts, digest, count, factor, contents.ranks)
@@ -119,11 +118,11 @@ def _prepared(
         signature=request.candidate.signature,
         parser_version=PARSER_VERSION,
         size=len(raw),
-        lines=whole.count,
+        lines=line_count(contents.text),
         status=status,
         reason="; ".join(part for part in (decoding, contents.reason) if part),
         text=zstandard.ZstdCompressor(level=COMPRESSION_LEVEL).compress(contents.text.encode()),
-        sparse=pack(bm25_weights(term_counts(f"{path}\n{contents.text}"), FILE_AVERAGE_LENGTH, FILE_K1)),
+        sparse=pack(bm25_weights(term_counts(contents.text, term_counts(path)), FILE_AVERAGE_LENGTH, FILE_K1)),
         exports=contents.exports,
         references=contents.references,
         revision=request.revision,
@@ -218,7 +217,7 @@ def _file_part(request: PrepareRequest, text: str, language: str, doc: str, expo
         title=path,
         qualified_name=path,
         first_row=0,
-        last_row=max(0, Lines.of(text).count - 1),
+        last_row=max(0, line_count(text) - 1),
         header=Header(doc=doc),
         metadata=metadata,
     )

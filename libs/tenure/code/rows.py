@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from tenure.code.chunk import Header, Lines, Ranks, Span, embedded, spans
@@ -54,7 +55,7 @@ def rows_of(
     chunks: list[Chunk] = []
     tokens = [0] * len(parts)
     numbers = [0] * len(parts)
-    owner_id, path = parts[0].id, request.candidate.path
+    owner_id, path_terms = parts[0].id, term_counts(request.candidate.path)
     for index, first_row, last_row in _segments(parts, lines.count):
         part = parts[index]
         for span in spans(lines, first_row, last_row, part.header, factor, ranks):
@@ -62,7 +63,7 @@ def rows_of(
             own = count(text) if span.is_chunk else _count_long(text, count)
             tokens[index] += own
             if span.is_chunk:
-                chunks.append(_chunk(part, owner_id, numbers[index], span, text, own, path))
+                chunks.append(_chunk(part, owner_id, numbers[index], span, text, own, path_terms))
                 numbers[index] += 1
     for index in range(len(parts) - 1, 0, -1):
         tokens[parts[index].parent] += tokens[index]
@@ -91,15 +92,17 @@ def _segments(parts: Sequence[Part], count: int) -> Iterator[tuple[int, int, int
         last_row = min(part.last_row, count - 1)
         owners[part.first_row : last_row + 1] = [index] * (last_row + 1 - part.first_row)
     first_row = 0
-    for row in range(1, count + 1):
-        if row == count or owners[row] != owners[first_row]:
-            yield owners[first_row], first_row, row - 1
-            first_row = row
+    for index, rows in groupby(owners):
+        end = first_row + len(list(rows))
+        yield index, first_row, end - 1
+        first_row = end
 
 
-def _chunk(part: Part, owner_id: str, number: int, span: Span, text: str, tokens: int, path: str) -> Chunk:
+def _chunk(
+    part: Part, owner_id: str, number: int, span: Span, text: str, tokens: int, path_terms: Mapping[int, int]
+) -> Chunk:
     whole = embedded(part.header, text)
-    counts = term_counts(f"{path}\n{whole}")
+    counts = term_counts(whole, path_terms)
     return Chunk(
         id=chunk_id(part.id, number),
         node_id=part.id,

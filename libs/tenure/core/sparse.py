@@ -36,9 +36,11 @@ def bm25_weights(counts: Mapping[int, int], average_length: float, k1: float = C
     `counts` are by term index; terms that hash alike count as one. `average_length` is a constant of the space, so a
     text's vector never depends on the other texts.
     """
-    norm = k1 * (1.0 - LENGTH_B + LENGTH_B * sum(counts.values()) / average_length)
+    numbers = counts.values()
+    norm = k1 * (1.0 - LENGTH_B + LENGTH_B * sum(numbers) / average_length)
     top = k1 + 1.0
-    return Sparse(list(counts), [count * top / (count + norm) for count in counts.values()])
+    weights = {count: count * top / (count + norm) for count in set(numbers)}
+    return Sparse(list(counts), list(map(weights.__getitem__, numbers)))
 
 
 def pack(vector: Sparse) -> bytes:
