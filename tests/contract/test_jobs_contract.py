@@ -116,6 +116,16 @@ async def test_renewing_prolongs_the_lease_and_stores_progress(database: SqlData
         assert [one.id for one in await unit.jobs.due(NOW + 4 * HOUR)] == [wanted.id]
 
 
+async def test_only_attempts_without_an_advance_add_up(database: SqlDatabase) -> None:
+    wanted = await request(database, job(await new_workspace(database)))
+    for hours, has_advanced, attempts in ((0, False, 1), (9, True, 1), (18, False, 2), (27, False, 3)):
+        held = await lease(database, wanted, hours=hours)
+        assert held is not None
+        async with database.writing(wanted.workspace_id) as unit:
+            await unit.jobs.renew(held, NOW + hours * HOUR, HOUR, {}, has_advanced=has_advanced)
+            assert (await unit.jobs.get(wanted.id)).attempts == attempts
+
+
 async def test_a_job_that_has_ended_is_not_leased_guarded_or_requested_again(database: SqlDatabase) -> None:
     wanted = await request(database, job(await new_workspace(database)))
     held = await lease(database, wanted)

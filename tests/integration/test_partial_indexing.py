@@ -116,7 +116,7 @@ async def test_a_job_whose_worker_died_is_taken_up_and_the_dead_worker_is_shut_o
         await start(stack)
         await stack.settled()
         ended = await job_of(stack, workspace, job.id)
-        assert (ended.state, ended.attempts) == (JobState.DONE, 2)
+        assert (ended.state, ended.token) == (JobState.DONE, 2)
         with pytest.raises(LeaseLost):
             await dead.end(JobState.FAILED)
         assert (await status_of(stack, workspace, job.key))["state"] == "ready"
@@ -130,6 +130,23 @@ async def test_the_only_process_of_a_home_takes_over_at_once_what_a_killed_one_l
         await take(stack.tenure.infrastructure.database, clock, workspace, job.id)
         clock.move(hours=-1)
         await stack.tenure.ingestion.take_over()
+        await start(stack)
+        await stack.settled()
+        assert (await job_of(stack, workspace, job.id)).state is JobState.DONE
+
+
+async def test_a_job_that_advances_between_interruptions_is_never_parked(tmp_path: Path) -> None:
+    box = write_tree(tmp_path / "notes", NOTES)
+    clock = MovedClock()
+    async with troubled(tmp_path, clock=clock, works=False) as stack:
+        workspace, job = await queued_job(stack, box.root)
+        database = stack.tenure.infrastructure.database
+        for _ in range(2 * MAX_ATTEMPTS):
+            leased = await take(database, clock, workspace, job.id)
+            assert leased is not None
+            async with database.writing(workspace) as work:
+                await leased.keep(work, has_advanced=True)
+            clock.move(seconds=PAST_LEASE)
         await start(stack)
         await stack.settled()
         assert (await job_of(stack, workspace, job.id)).state is JobState.DONE

@@ -39,8 +39,19 @@ class Jobs(Protocol):
         """
         ...
 
-    async def renew(self, job: Job, now: datetime, duration: timedelta, progress: Mapping[str, Any]) -> None:
-        """Prolong the lease and store progress; `LeaseLost` if the token is not the present one."""
+    async def renew(
+        self,
+        job: Job,
+        now: datetime,
+        duration: timedelta,
+        progress: Mapping[str, Any],
+        *,
+        has_advanced: bool = False,
+    ) -> None:
+        """Prolong the lease and store progress; `LeaseLost` if the token is not the present one.
+
+        A job that `has_advanced` is on its first attempt again: only attempts without any advance add up.
+        """
         ...
 
     async def guard(self, job: Job) -> None:

@@ -48,8 +48,9 @@ class Embedding:
             rate = embedded / max(time.monotonic() - started, 1e-6)
             async with self._database.writing(workspace_id) as work:
                 counts = await work.counts(repository_id, name, dimension)
+                remaining = counts.chunks - counts.chunks_embedded
                 await leased.keep(
-                    work, chunks=counts.chunks, remaining=counts.chunks - counts.chunks_embedded, rate=round(rate, 1)
+                    work, has_advanced=True, chunks=counts.chunks, remaining=remaining, rate=round(rate, 1)
                 )
                 await work.chunks.put_embeddings(name, dimension, vectors)
                 await work.chunks.put_refusals(name, refused)

@@ -189,7 +189,7 @@ class Indexing:
             else:
                 written.append(item)
         async with self._database.writing(repository.workspace_id) as work:
-            await leased.keep(work, pending=pending)
+            await leased.keep(work, has_advanced=bool(written), pending=pending)
             await work.files.touch(touched)
             await work.files.replace(
                 [p.file for p in written if p.file is not None],

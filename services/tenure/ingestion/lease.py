@@ -11,7 +11,8 @@ from tenure.ports.repositories import Database, UnitOfWork
 LEASE = timedelta(seconds=60)
 """How long a silent worker keeps a job; every transaction of a job renews it."""
 MAX_ATTEMPTS = 5
-"""Leases of one job; a job that still has not ended is parked, since it probably kills its worker."""
+"""Leases of one job without any advance; then it is parked, since it probably kills its worker. A long job that is
+interrupted again and again, and gets on each time, goes on for ever."""
 
 
 class LeasedJob:
@@ -23,10 +24,13 @@ class LeasedJob:
         self._database = database
         self._clock = clock
 
-    async def keep(self, work: UnitOfWork, **progress: Any) -> None:
-        """Renew the lease and store progress; `LeaseLost` rolls the transaction back if another worker took over."""
+    async def keep(self, work: UnitOfWork, *, has_advanced: bool = False, **progress: Any) -> None:
+        """Renew the lease and store progress; `LeaseLost` rolls the transaction back if another worker took over.
+
+        `has_advanced`: this transaction does work that no later attempt has to repeat.
+        """
         self.progress.update(progress)
-        await work.jobs.renew(self.job, self._clock.now(), LEASE, self.progress)
+        await work.jobs.renew(self.job, self._clock.now(), LEASE, self.progress, has_advanced=has_advanced)
 
     async def end(self, state: JobState, error: str = "") -> Job | None:
         """Close the job; returns the job to run next if one was wanted meanwhile."""
@@ -42,7 +46,11 @@ async def take(database: Database, clock: Clock, workspace_id: str, job_id: str)
             return None
         if job.attempts > MAX_ATTEMPTS:
             await work.jobs.end(
-                job, clock.now(), JobState.PARKED, job.progress, f"gave up after {MAX_ATTEMPTS} attempts; see the log"
+                job,
+                clock.now(),
+                JobState.PARKED,
+                job.progress,
+                f"gave up after {MAX_ATTEMPTS} attempts without any advance; see the log",
             )
             return None
     return LeasedJob(job, database, clock)

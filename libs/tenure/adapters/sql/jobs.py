@@ -72,9 +72,18 @@ class SqlJobs:
         )
         return await self.get(job_id) if await self._transaction.change(taken) else None
 
-    async def renew(self, job: Job, now: datetime, duration: timedelta, progress: Mapping[str, Any]) -> None:
+    async def renew(
+        self,
+        job: Job,
+        now: datetime,
+        duration: timedelta,
+        progress: Mapping[str, Any],
+        *,
+        has_advanced: bool = False,
+    ) -> None:
         """Prolong the lease and store progress; `LeaseLost` if the token is not the present one."""
-        await self._update_held(job, leased_until=now + duration, progress=dict(progress))
+        first_again = {"attempts": 1} if has_advanced else {}
+        await self._update_held(job, leased_until=now + duration, progress=dict(progress), **first_again)
 
     async def guard(self, job: Job) -> None:
         """`LeaseLost` unless the token is still the present one."""
