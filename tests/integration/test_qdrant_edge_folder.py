@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tenure.adapters.qdrant_edge import QdrantEdgeVectorStore
-from tenure.adapters.qdrant_edge_folder import erase
+from tenure.adapters.qdrant_edge_folder import FORMAT, erase
 from tenure.core.errors import StoreMismatch, StoreUnavailable
 from tenure.core.sparse import Sparse
 from tenure.ports.vector_store import Point, PointFilterFields, Query, Space
@@ -131,13 +131,25 @@ async def test_indexes_that_edge_lost_with_a_segment_are_made_again(folder, poin
     only(folder, "segments/*/version.info").unlink()
     store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
     assert await store.count(WORKSPACE) == 30
-    assert len(store._shard.info().payload_schema) == 9
+    assert len(store._shard.info().payload_schema) == 7
     await store.close()
 
 
 async def test_a_creation_that_was_cut_short_is_begun_anew(folder, points):
     (folder / "shard.new" / "segments").mkdir(parents=True)
-    (folder / "stamp.json").write_text(json.dumps({"dimension": DIMENSION, "points": 0, "process_id": 1}))
+    (folder / "stamp.json").write_text(
+        json.dumps({"format": FORMAT, "dimension": DIMENSION, "points": 0, "process_id": 1})
+    )
+    await fill(folder, points)
+
+
+async def test_a_store_of_another_format_is_refused_until_it_is_made_anew(folder, points):
+    await fill(folder, points)
+    stamp = json.loads((folder / "stamp.json").read_text())
+    (folder / "stamp.json").write_text(json.dumps(stamp | {"format": FORMAT - 1}))
+    with pytest.raises(StoreMismatch, match=r"format.*tenure rebuild"):
+        await QdrantEdgeVectorStore.open(folder, DIMENSION)
+    erase(folder)
     await fill(folder, points)
 
 

@@ -45,10 +45,11 @@ FLAT_SEARCH_KILOBYTES = 1_000_000_000
 """
 DENSE_STORAGE = VectorStorageDatatype.Turbo8
 """One byte a dimension: a quarter of the memory and a third of the time of float32; a cosine is off by at most .005."""
-_FORMAT = 1
-_KEYWORD_FIELDS = ("workspace", "scope", "repository", "owner", "node", "language")
+FORMAT = 2
+"""Of the points' fields; a store of another one is not opened, because its points would not be found."""
+_KEYWORD_FIELDS = ("scope", "repository", "owner", "node", "language")
 _PREFIX_FIELDS = ("path",)
-_INTEGER_FIELDS = ("revision", "is_test")
+_INTEGER_FIELDS = ("revision",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Stamp:
     dimension: int
     points: int | None
     process_id: int | None
+    format: int
 
 
 class StoreFolder:
@@ -106,6 +108,11 @@ class StoreFolder:
         stamp = self._read_stamp()
         if stamp is None and shard_path.exists():
             raise StoreUnavailable(_is_damaged(self.path, "stamp.json is missing"))
+        if stamp is not None and stamp.format != FORMAT:
+            raise StoreMismatch(
+                f"the vector store {self.path} has format {stamp.format}, this version needs {FORMAT}; run `tenure "
+                "rebuild`, which fills it again from SQL"
+            )
         if stamp is not None and stamp.dimension != dimension:
             raise StoreMismatch(
                 f"the vector store {self.path} holds vectors of {stamp.dimension} numbers, the configured embedder "
@@ -139,7 +146,7 @@ class StoreFolder:
 
     def write_stamp(self, dimension: int, points: int | None) -> None:
         """Replace the stamp in one step."""
-        text = json.dumps({"format": _FORMAT, "dimension": dimension, "points": points, "process_id": os.getpid()})
+        text = json.dumps({"format": FORMAT, "dimension": dimension, "points": points, "process_id": os.getpid()})
         growing = self.path / "stamp.json.new"
         try:
             growing.write_text(text, "utf-8")
@@ -202,7 +209,7 @@ def _is_damaged(path: Path, detail: str) -> str:
 def _read_stamp(path: Path) -> Stamp | None:
     try:
         loaded: dict[str, Any] = json.loads((path / "stamp.json").read_text("utf-8"))
-        return Stamp(int(loaded["dimension"]), loaded["points"], loaded["process_id"])
+        return Stamp(int(loaded["dimension"]), loaded["points"], loaded["process_id"], loaded["format"])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

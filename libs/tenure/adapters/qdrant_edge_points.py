@@ -6,7 +6,7 @@ Edge checks little itself and writes to its log first, so a malformed vector wou
 import re
 import uuid
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from qdrant_edge import (
@@ -37,6 +37,8 @@ MAX_WEIGHT = 3e38
 """Edge keeps weights as 32-bit numbers, of which this is about the largest."""
 NamedVector: TypeAlias = SparseVector | list[float] | list[list[float]]
 """What Edge takes for one space."""
+_WITHOUT_TESTS = "/product"
+"""Ends the keywords of what is no test."""
 HIT_FIELDS = ["node", "owner", "path"]
 SCAN_FIELDS = ["scope", "owner", "revision"]
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -79,14 +81,26 @@ def sparse_vector(vector: Sparse, owner: str) -> SparseVector:
     return SparseVector(list(indices), list(values))
 
 
-def scope_of(workspace_id: str, space: Space) -> str:
-    """One keyword for workspace and kind: one condition is checked several times faster than two."""
-    return f"{workspace_id}/{space.value}"
+def scope_of(workspace_id: str, space: Space, with_tests: bool = True) -> str:
+    """The keyword of a search in one space: what a point with a dense vector is does not matter, so that of the dense
+    space is the workspace's. One condition on one keyword is checked several times faster than two.
+    """
+    whole = workspace_id if space is Space.DENSE else f"{workspace_id}/{space.value}"
+    return whole if with_tests else whole + _WITHOUT_TESTS
 
 
-def space_of(scope: str) -> Space:
-    """The kind of a point, from its scope."""
-    return Space(scope.rpartition("/")[2])
+def _scopes(workspace_id: str, kind: Space, is_test: bool) -> list[str]:
+    """All keywords of a point, that of its kind first."""
+    return [
+        scope_of(workspace_id, of, tests)
+        for tests in ((True,) if is_test else (True, False))
+        for of in (kind, Space.DENSE)
+    ]
+
+
+def space_of(scopes: Sequence[str]) -> Space:
+    """The kind of a point, from its keywords."""
+    return Space(scopes[0].rpartition("/")[2])
 
 
 def stored_path(path: str) -> str:
@@ -121,19 +135,15 @@ def _check_space(space: Space, vector: Sparse | port.Dense, owner: str) -> None:
         raise InvalidInput(f"{owner} has a vector of another kind for the space {space.value!r}")
 
 
-def _payload(workspace_id: str, kind: Space, fields: port.PointFilterFields) -> dict[str, str | int]:
-    """Folders are found by the path's beginning, so they are not stored. `is_test` is a number because the binding
-    turns True and False into 1 and 0 in filters, but not in payloads.
-    """
+def _payload(workspace_id: str, kind: Space, fields: port.PointFilterFields) -> dict[str, Any]:
+    """Folders are found by the path's beginning, so they are not stored."""
     return {
-        "workspace": workspace_id,
-        "scope": scope_of(workspace_id, kind),
+        "scope": _scopes(workspace_id, kind, fields.is_test),
         "repository": fields.repository_id,
         "owner": fields.owner_id,
         "node": fields.node_id,
         "revision": fields.revision,
         "path": stored_path(fields.path),
-        "is_test": int(fields.is_test),
         "language": fields.language,
     }
 
@@ -149,8 +159,8 @@ def one_of(field: str, values: Iterable[str]) -> FieldCondition:
 
 
 def in_workspace(workspace_id: str) -> FieldCondition:
-    """Any kind, this workspace. A field of its own: matching the beginning of `scope` takes twice as long."""
-    return equals("workspace", workspace_id)
+    """Any kind, this workspace."""
+    return equals("scope", workspace_id)
 
 
 def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
@@ -161,12 +171,11 @@ def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
 def edge_query(workspace_id: str, query: port.Query, dimension: int, limit: int) -> QueryRequest:
     """The query as Edge takes it, with its scope in the filter and in the corpus of its document frequencies."""
     params = None
+    scope = equals("scope", scope_of(workspace_id, query.space, query.filter.with_tests))
     if isinstance(query.vector, Sparse):
-        scope = equals("scope", scope_of(workspace_id, query.space))
         vector: SparseVector | list[float] = sparse_vector(query.vector, "the query")
-        params = SearchParams(idf=IdfParams(Filter(must=[scope])))
+        params = SearchParams(idf=IdfParams(Filter(must=[equals("scope", scope_of(workspace_id, query.space))])))
     else:
-        scope = in_workspace(workspace_id)
         vector = dense_values(query.vector, dimension, "the query")
     return QueryRequest(
         query=EdgeQuery.Nearest(vector, using=query.space.value),
@@ -194,8 +203,6 @@ def _conditions(wanted: port.SearchFilter) -> list[FieldCondition | Filter]:
     found: list[FieldCondition | Filter] = [one_of(field, values) for field, values in keywords if values]
     if wanted.directories and "" not in wanted.directories:  # everything is below the root
         found.append(Filter(should=[_below(directory) for directory in wanted.directories]))
-    if not wanted.with_tests:
-        found.append(equals("is_test", 0))
     return found
 
 
