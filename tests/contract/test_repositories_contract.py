@@ -334,6 +334,7 @@ async def test_replacing_edges_keeps_contains_and_marks_the_owner_resolved(datab
     async with database.reading(repository.workspace_id) as unit:
         stored = [edge async for edge in unit.edges.export(repository.id)]
         assert [state.is_resolved for state in await unit.files.states(repository.id)] == [True]
+        assert await unit.files.unresolved(repository.id) == []
         assert await unit.edges.dependents(repository.id, ["garden.soil", "other"]) == [rows.file.id]
     assert {edge for edge in stored if edge.type is EdgeType.CALLS} == {twice[0]}
     assert {edge for edge in stored if edge.type is EdgeType.CONTAINS} == set(rows.contains)
@@ -342,6 +343,7 @@ async def test_replacing_edges_keeps_contains_and_marks_the_owner_resolved(datab
     async with database.writing(repository.workspace_id) as unit:
         await unit.edges.mark_unresolved([rows.file.id])
         assert [state.is_resolved for state in await unit.files.states(repository.id)] == [False]
+        assert await unit.files.unresolved(repository.id) == [rows.file.id]
 
 
 async def test_unresolved_references_are_found_by_their_last_name_part(database: SqlDatabase) -> None:

@@ -36,6 +36,7 @@ async def terms(unit: SqlUnitOfWork) -> list[int]:
 READS: dict[str, Call] = {
     "repositories.find": lambda u, t, _: u.repositories.find(t.repository.root + " of theirs"),
     "files.states": lambda u, t, _: u.files.states(t.repository.id),
+    "files.unresolved": lambda u, t, _: u.files.unresolved(t.repository.id),
     "files.states_of": lambda u, t, _: u.files.states_of([rows.file.id for rows in t.files]),
     "files.get_many": lambda u, t, _: u.files.get_many([rows.file.id for rows in t.files]),
     "files.texts": lambda u, t, _: u.files.texts([rows.file.id for rows in t.files]),

@@ -73,6 +73,7 @@ READS: dict[str, Call] = {
     "repositories.get": lambda w, t: w.repositories.get(t.repository),
     "repositories.find": lambda w, t: w.repositories.find(t.world.red.root),
     "files.states": lambda w, t: w.files.states(t.repository),
+    "files.unresolved": lambda w, t: w.files.unresolved(t.repository),
     "files.states_of": lambda w, t: w.files.states_of(t.files),
     "files.get_many": lambda w, t: w.files.get_many(t.files),
     "files.texts": lambda w, t: w.files.texts(t.files),
@@ -112,6 +113,7 @@ READS: dict[str, Call] = {
 EMPTY_AT_HOME = {
     "files.left_out",
     "files.problems",
+    "files.unresolved",
     "edges.unresolved",
     "chunks.refusals",
     "chunks.embeddings",

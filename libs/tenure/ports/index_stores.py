@@ -51,6 +51,10 @@ class Files(Protocol):
         """What is known of every file, without texts, by path."""
         ...
 
+    async def unresolved(self, repository_id: str) -> list[str]:
+        """Ids of the files whose references have to be resolved, by path."""
+        ...
+
     async def states_of(self, file_ids: Sequence[str]) -> dict[str, FileState]:
         """What is known of these files, by id."""
         ...

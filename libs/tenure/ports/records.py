@@ -97,11 +97,11 @@ class FileState:
     signature: str
     parser_version: str
     is_resolved: bool
-    role: FileRole
     language: str
-    status: ParseStatus
     reason: str
     revision: int
+    role: FileRole
+    status: ParseStatus
 
 
 @dataclass(frozen=True, slots=True)

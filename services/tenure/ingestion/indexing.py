@@ -26,6 +26,16 @@ Prepare = Callable[[Sequence[PrepareRequest]], Awaitable[list[PreparedFile]]]
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """A tree beside its index: `states` are the files that the index knows, by path."""
+
+    discovery: Discovery
+    head: GitHead
+    plan: SyncPlan
+    states: Mapping[str, FileState]
+
+
+@dataclass(frozen=True, slots=True)
 class IndexReport:
     """What one sync did. `files` = `parsed` + `unchanged` + `left_out_late`; `removed` are gone from the tree."""
 
@@ -62,7 +72,7 @@ class Indexing:
         self._resolver = Resolver(database)
         self._episodes = Episodes(database, git, count_tokens, history_commits)
 
-    async def look(self, repository: Repository, full: bool = False) -> tuple[Discovery, GitHead, SyncPlan]:
+    async def look(self, repository: Repository, full: bool = False) -> Look:
         """What a sync would do now; reads only."""
         head = GitHead(None, None)
         if repository.kind is RepositoryKind.BARE:
@@ -78,7 +88,7 @@ class Indexing:
         known_left_out = {item.path: item for item in late}
         candidates, still_out = _without_left_out(discovery.candidates, known_left_out, full)
         plan = plan_sync(candidates, states, PARSER_VERSION, full, self._full_pass_rate)
-        return Discovery(candidates, [*discovery.left_out, *still_out]), head, plan
+        return Look(Discovery(candidates, [*discovery.left_out, *still_out]), head, plan, by_path(states))
 
     async def run(self, leased: LeasedJob) -> IndexReport:
         """Make the index equal the tree. Raises what discovery and the stores raise; committed batches stay."""
@@ -93,11 +103,11 @@ class Indexing:
 
     async def _run(self, repository: Repository, leased: LeasedJob) -> IndexReport:
         full = bool(leased.job.options.get("full"))
-        discovery, head, plan = await self.look(repository, full)
+        look = await self.look(repository, full)
+        discovery, head, plan, states = look.discovery, look.head, look.plan, look.states
         repository = replace(repository, revision=repository.revision + 1, is_stale=True)
         async with self._database.writing(repository.workspace_id) as work:
             await leased.keep(work, phase="structure", files=len(discovery.candidates), pending=len(plan.suspects))
-            states = by_path(await work.files.states(repository.id))
             if plan.removed or any(candidate.path not in states for candidate in plan.suspects):
                 repository = replace(repository, history_commit=None)
             await work.repositories.update(repository)

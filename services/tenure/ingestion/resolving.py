@@ -59,7 +59,7 @@ class Resolver:
         """Resolve every file that is due, in batches, each one transaction."""
         async with self._database.reading(repository.workspace_id) as work:
             table = await self.table(work, repository.id)
-            due = [state.id for state in await work.files.states(repository.id) if not state.is_resolved]
+            due = await work.files.unresolved(repository.id)
         for start in range(0, len(due), RESOLVE_BATCH):
             batch = due[start : start + RESOLVE_BATCH]
             async with self._database.reading(repository.workspace_id) as work:

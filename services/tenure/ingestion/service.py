@@ -194,8 +194,9 @@ class IngestionService:
             repository = await work.repositories.get(repository_id)
         detail = ""
         try:
-            _, head, plan = await self._indexing.look(repository)
-            is_behind = not plan.is_empty or head.commit != repository.commit or head.branch != repository.branch
+            look = await self._indexing.look(repository)
+            head = look.head
+            is_behind = not look.plan.is_empty or (head.commit, head.branch) != (repository.commit, repository.branch)
         except (InvalidInput, StoreUnavailable) as error:
             is_behind, detail = True, str(error)
         if is_behind != repository.is_stale or detail != repository.detail:

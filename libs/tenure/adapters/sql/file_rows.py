@@ -13,6 +13,8 @@ from tenure.ports.records import FileState
 FILE_COLUMNS = tuple(column.name for column in files.columns if column.name != "workspace_id")
 BODY_COLUMNS = ("file_id", "exports", "references", "sparse", "text")
 CHUNK_COLUMNS = tuple(column.name for column in chunks.columns if column.name != "workspace_id")
+STATE_FIELDS = tuple(files.c[field.name] for field in fields(FileState))
+"""The columns that make a `FileState`, in the order of its fields."""
 CHUNK_FIELDS = tuple(chunks.c[field.name] for field in fields(Chunk))
 """The columns that make a `Chunk`, in the order of its fields."""
 CHUNK_COMPARED = tuple(name for name in CHUNK_COLUMNS if name != "stamp")
@@ -97,20 +99,10 @@ def file_of(row: Row[Any]) -> FileRecord:
 
 
 def state_of(row: Row[Any]) -> FileState:
-    """What a row of `files` tells about the file."""
-    return FileState(
-        id=row.id,
-        path=row.path,
-        content_hash=row.content_hash,
-        signature=row.signature,
-        parser_version=row.parser_version,
-        is_resolved=row.is_resolved,
-        role=FileRole(row.role),
-        language=row.language,
-        status=ParseStatus(row.status),
-        reason=row.reason,
-        revision=row.revision,
-    )
+    """What a row of `STATE_FIELDS` tells about the file."""
+    values: list[Any] = [*row]
+    values[-2:] = FileRole(row.role), ParseStatus(row.status)
+    return FileState(*values)
 
 
 def chunk_of(row: Row[Any]) -> Chunk:

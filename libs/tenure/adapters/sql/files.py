@@ -13,6 +13,7 @@ from tenure.adapters.sql.file_rows import (
     CHUNK_COLUMNS,
     CHUNK_COMPARED,
     FILE_COLUMNS,
+    STATE_FIELDS,
     basename,
     body_values,
     chunk_values,
@@ -44,11 +45,19 @@ class SqlFiles:
         query = self._of_repository(repository_id).order_by(schema.files.c.path)
         return [state_of(row) for row in await self._transaction.rows(query)]
 
+    async def unresolved(self, repository_id: str) -> list[str]:
+        """Ids of the files whose references have to be resolved, by path."""
+        table = schema.files
+        query = select(table.c.id).where(
+            self._transaction.mine(table), table.c.repository_id == repository_id, table.c.is_resolved.is_(False)
+        )
+        return [row.id for row in await self._transaction.rows(query.order_by(table.c.path))]
+
     async def states_of(self, file_ids: Sequence[str]) -> dict[str, FileState]:
         """What is known of these files, by id."""
         if not file_ids:
             return {}
-        rows = await self._transaction.lookup(tuple(schema.files.columns), schema.files.c.id, file_ids)
+        rows = await self._transaction.lookup(STATE_FIELDS, schema.files.c.id, file_ids)
         return {row.id: state_of(row) for row in rows}
 
     async def replace(
@@ -172,7 +181,7 @@ class SqlFiles:
 
     def _of_repository(self, repository_id: str) -> Select[Any]:
         table = schema.files
-        return select(table).where(self._transaction.mine(table), table.c.repository_id == repository_id)
+        return select(*STATE_FIELDS).where(self._transaction.mine(table), table.c.repository_id == repository_id)
 
     def _joined(self, columns: Sequence[Any]) -> Select[Any]:
         table, bodies = schema.files, schema.file_bodies
