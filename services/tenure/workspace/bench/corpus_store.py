@@ -3,9 +3,9 @@
     <cache>/<key>/tree    the work tree with its commits
     <cache>/<key>/home    SQL and vectors
     <cache>/<key>/done    stands there once both are complete
-    <cache>/vectors-<seed>.npy    vectors of texts that were really embedded, for every size
+    <cache>/vectors-<seed>-<model>.npy    vectors of texts that were really embedded, for every size
 
-The key names seed, size and what the index depends on. A folder that is not complete is made again.
+The key names seed, size, parser and a hash of the harvested words: other installed packages make another tree. A folder that is not complete is made again.
 """
 
 import asyncio
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from tenure.code.prepare import PARSER_VERSION
 from tenure.core.commands import JobState
 from tenure.core.errors import StoreUnavailable
+from tenure.core.ids import content_hash
 from tenure.core.vectors import pack_dense
 from tenure.ingestion.embedding import chunk_texts
 from tenure.ports.records import OutboxKind, Repository
@@ -38,6 +39,8 @@ EMBEDDED_TEXTS = 2_000
 """Texts that are really embedded; the other vectors lie around these."""
 COSINE = 0.8
 """Between a made vector and the real one that it lies around."""
+_DIGEST_CHARS = 8
+"""Of a hash, to tell the words of one machine from those of another."""
 _VECTORS_AT_ONCE = 2_000
 _ALL = 10_000_000
 _FIRST_COMMIT = 1_500_000_000
@@ -61,9 +64,10 @@ async def open_corpus(
     profile: str, flags: Mapping[str, Any], cache: Path, nodes: int, seed: int, notice: Notice
 ) -> AsyncIterator[Corpus]:
     """The corpus of this seed and size, made first if the cache has none such."""
-    folder = cache.expanduser() / f"{seed}-{nodes}-{PARSER_VERSION}"
     notice("harvesting words")
     words = await asyncio.to_thread(harvest, seed)
+    digest = content_hash(repr(words).encode("utf-8", "surrogatepass"))[:_DIGEST_CHARS]
+    folder = cache.expanduser() / f"{seed}-{nodes}-{PARSER_VERSION}-{digest}"
     tree = await asyncio.to_thread(make_tree, words, nodes, seed)
     # A database of the environment is never written to: the bench has a home of its own.
     own = {"home": str(folder / "home"), "database.url": "", "indexing.dense": False}
@@ -76,7 +80,13 @@ async def open_corpus(
         await write_history(folder / "tree", words, tree, seed)
     async with open_tenure(settings, works=False) as tenure:
         if not done.exists():
-            await _fill(tenure, folder / "tree", folder.parent / f"vectors-{seed}.npy", seed, notice)
+            await _fill(
+                tenure,
+                folder / "tree",
+                folder.parent / f"vectors-{seed}-{tenure.infrastructure.embedder.name}.npy",
+                seed,
+                notice,
+            )
             done.touch()
         workspace = (await tenure.directory.visible(LOCAL_CALLER))[0]
         repository = (await tenure.ingestion.repositories(workspace.id))[0]

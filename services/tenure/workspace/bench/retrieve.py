@@ -70,6 +70,7 @@ async def bench_retrieve(
             bundles.append(await found)
 
         notice("warming up")
+        await corpus.tenure.retrieval.warm()
         await measure(answer, texts[asked:], clients)
         await corpus.tenure.retrieval.drain()
         bundles.clear()
