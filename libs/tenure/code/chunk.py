@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
-from tenure.code.embedding_cost import CHUNK_COST, cost, row_costs
+from tenure.code.embedding_cost import CHUNK_COST, cost, is_within, row_costs
 from tenure.core.memory import Node, NodeType
 
 HEADER_COST = 0.45 * CHUNK_COST
@@ -127,11 +127,8 @@ def spans(lines: Lines, first_row: int, last_row: int, header: Header, factor: f
     if first_row > last_row:
         return []
     whole = _span(lines, first_row, last_row)
-    own = sum(lines.costs[first_row : last_row + 1])
-    if (
-        factor * own <= CHUNK_COST
-        and factor * (own + cost(_above(header, lines.text[whole.start : whole.end]))) <= CHUNK_COST
-    ):
+    left = CHUNK_COST / factor - sum(lines.costs[first_row : last_row + 1])
+    if left >= 0 and is_within(_above(header, lines.text[whole.start : whole.end]), left):
         return [whole]
     head = min(HEADER_COST, cost(f"{header.name}\n{header.signature}\n{header.doc}"))
     room = CHUNK_COST / factor - head

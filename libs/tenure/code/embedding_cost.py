@@ -73,9 +73,17 @@ def cost(text: str) -> float:
     return sum(map(_cost_of, only_words(text).split())) + len(only_marks(text)) - text.count("\n")
 
 
+def is_within(text: str, room: float) -> bool:
+    """Whether the `cost` of the text is at most `room`; a short text is not even counted."""
+    return (len(text) <= room and text.isascii()) or cost(text) <= room
+
+
 def row_costs(text: str) -> list[float]:
-    """The `cost` of each line of a text, of all lines in a fifth of the time if the text is ASCII."""
-    if not text.isascii():
-        return [cost(row) for row in text.split("\n")]
+    """The `cost` of each line of a text; lines in ASCII take a fifth of the time."""
     rows = zip(only_words(text).split("\n"), only_marks(text).split(b"\n"), strict=True)
-    return [sum(map(_cost_of, words.split())) + len(marks) for words, marks in rows]
+    costs = [sum(map(_cost_of, words.split())) + len(marks) for words, marks in rows]
+    if not text.isascii():
+        for row, line in enumerate(text.split("\n")):
+            if not line.isascii():
+                costs[row] = cost(line)
+    return costs

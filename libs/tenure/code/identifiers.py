@@ -101,6 +101,8 @@ def _kind(char: str) -> str:
 
 def _unicode_parts(word: str) -> list[str]:
     """The parts of a word of any script, by the same rules as for ASCII; unspaced scripts in overlapping pairs."""
+    if word.isalpha() and word[1:].islower() and max(word) < chr(_FIRST_UNSPACED):
+        return [word]
     parts: list[str] = []
     run, run_kind = "", ""
     for char in f"{word}_":

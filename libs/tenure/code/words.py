@@ -1,4 +1,4 @@
-"""The words and the marks of an ASCII text, told apart at the speed of memory: most source code is ASCII."""
+"""The words and the marks of a text in ASCII, told apart at the speed of memory: most source code is ASCII."""
 
 import string
 
@@ -11,12 +11,12 @@ _NO_MARKS = bytes((_WORD | _SPACE) - {_END_OF_LINE})
 
 
 def only_words(text: str) -> str:
-    """An ASCII text with a space for each character that is neither of `[A-Za-z0-9_]` nor a line end; split it to get
+    """The text with a space for each character that is neither of `[A-Za-z0-9_]` nor a line end; split it to get
     what that pattern finds.
     """
-    return text.encode("ascii").translate(_ONLY_WORDS).decode("ascii")
+    return text.encode("ascii", "replace").translate(_ONLY_WORDS).decode("ascii")
 
 
 def only_marks(text: str) -> bytes:
-    """An ASCII text without words and white space, but with its line ends."""
-    return text.encode("ascii").translate(None, _NO_MARKS)
+    """The text without words and white space, but with its line ends; all that is not ASCII counts as marks."""
+    return text.encode("ascii", "replace").translate(None, _NO_MARKS)

@@ -1,9 +1,11 @@
 """The memory model: nodes, edges and chunks, with their closed sets (SPEC section 2)."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
+from functools import cache
+from operator import attrgetter
 from typing import Any
 
 
@@ -95,8 +97,26 @@ class ParseStatus(StrEnum):
     SKIPPED = "skipped"
 
 
+class Record:
+    """Is pickled as the arguments of its constructor, in half the time that a frozen dataclass takes by itself.
+
+    Parsing processes send some 100,000 records for a large repository, and the event loop's process unpacks them.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        cls: Any = type(self)
+        return cls, _arguments_of(cls)(self)
+
+
+@cache
+def _arguments_of(cls: Any) -> Callable[[Record], tuple[Any, ...]]:
+    return attrgetter(*(field.name for field in fields(cls)))
+
+
 @dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record):
     """Where a node's text stands. Lines are 1-based and inclusive, as an editor counts them."""
 
     repository_id: str | None = None
@@ -109,7 +129,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class Node(Record):
     """A memory that retrieval can return. `confidence` and `weight` lie in [0, 1]."""
 
     id: str
@@ -133,7 +153,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Record):
     """A directed relation. `owner_id` is the file (or commit) whose re-index replaces the edge."""
 
     source_id: str
@@ -146,7 +166,7 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Record):
     """A span of one node that is searched as a unit.
 
     Lines are 1-based and inclusive; offsets count characters of the owner's stored text (for a commit: of its content).
@@ -168,7 +188,7 @@ class Chunk:
 
 
 @dataclass(frozen=True, slots=True)
-class FileRecord:
+class FileRecord(Record):
     """A file of the index. `text` is the masked, decoded text with LF line ends, zstd-compressed UTF-8.
 
     `signature` is what the file system said when the file was read (or the blob id in a bare repository);

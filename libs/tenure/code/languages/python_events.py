@@ -21,10 +21,13 @@ def _query() -> tree_sitter.Query:
     return tree_sitter.Query(tree_sitter.Language(tree_sitter_python.language()), f"[{kinds}] @node {bodies}")
 
 
-def events_of(root: tree_sitter.Node) -> list[tuple[int, int, bool, tree_sitter.Node]]:
-    """The nodes of interest from the outside in; a body comes before an expression of the same extent."""
+def events_of(root: tree_sitter.Node) -> list[tuple[int, int, int, tree_sitter.Node]]:
+    """The nodes of interest from the outside in, each with its first byte, the negated end, and a number of its own: below
+    0 for a body, which comes before an expression of the same extent.
+    """
     captures = tree_sitter.QueryCursor(_query()).captures(root)
-    found = [(node.start_byte, -node.end_byte, False, node) for node in captures.get("body", [])]
-    found += [(node.start_byte, -node.end_byte, True, node) for node in captures.get("node", [])]
-    found.sort(key=lambda event: event[:3])
+    bodies = captures.get("body", [])
+    found = [(node.start_byte, -node.end_byte, n, node) for n, node in enumerate(bodies, -len(bodies))]
+    found += [(node.start_byte, -node.end_byte, n, node) for n, node in enumerate(captures.get("node", []))]
+    found.sort()
     return found

@@ -106,11 +106,11 @@ class Scope:
     stars: list[Binding] = field(default_factory=list)
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
+    is_late: bool = field(init=False)
+    """Whether its code runs after the scopes around it are complete."""
 
-    @property
-    def is_late(self) -> bool:
-        """Whether its code runs after the scopes around it are complete."""
-        return self.kind is ScopeKind.FUNCTION or self.kind is ScopeKind.BLOCK
+    def __post_init__(self) -> None:
+        self.is_late = self.kind is ScopeKind.FUNCTION or self.kind is ScopeKind.BLOCK
 
     def bind(self, binding: Binding) -> None:
         """Add the binding here, or where `global` and `nonlocal` send it."""

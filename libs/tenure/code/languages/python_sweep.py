@@ -4,7 +4,7 @@ A tree-sitter query picks the few kinds of node that matter; the pass keeps a st
 on the input's depth, and error nodes only cost what they swallow.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 import tree_sitter
@@ -14,8 +14,8 @@ from tenure.code.languages.python_expressions import (
     UNKNOWN_CHAIN,
     Chain,
     Root,
+    chain_of,
     read_annotation,
-    read_chain,
     text_of,
 )
 from tenure.code.languages.python_expressions import field as child
@@ -86,19 +86,20 @@ class Sweep:
     is_export_computed: bool = False
     _spans: list[_Span] = field(default_factory=list)
     _chains: dict[bytes, Chain] = field(default_factory=dict)
-    _called: set[tuple[Chain, Scope, str]] = field(default_factory=set)
+    _called: set[tuple[bytes, Scope, str]] = field(default_factory=set)
 
     def run(self, root: tree_sitter.Node) -> None:
         """Walk the whole tree once."""
         self._spans = [_Span(len(self.source) + 1, self.module, self.file_id)]
         handlers = self._handlers()
-        for start, _end, is_node, node in events_of(root):
-            while start >= self._spans[-1].end and len(self._spans) > 1:
-                self._spans.pop()
-            if not is_node:
+        spans = self._spans
+        for start, _end, number, node in events_of(root):
+            while start >= spans[-1].end and len(spans) > 1:
+                spans.pop()
+            if number < 0:
                 self._open_body(node)
-                continue
-            handlers[node.type](node, self._spans[-1])
+            else:
+                handlers[node.type](node, spans[-1])
 
     def _handlers(self) -> dict[str, Callable[[tree_sitter.Node, _Span], None]]:
         table: dict[str, Callable[[tree_sitter.Node, _Span], None]] = {
@@ -154,8 +155,9 @@ class Sweep:
     def _define(self, node: tree_sitter.Node, span: _Span) -> None:
         decorated = span.decorated if span.decorated is not None and span.end == node.end_byte else None
         symbol = self.symbols.get((decorated or node).start_byte)
-        name = child(node, "name")
-        inner = Scope(ScopeKind.FUNCTION, span.scope)
+        decorators = self._decorators(decorated)
+        is_class = node.type == "class_definition"
+        inner = Scope(_kind_of_body(is_class, symbol is not None), span.scope)
         owner = span.owner
         at = node.end_byte
         if symbol is not None:
@@ -163,20 +165,18 @@ class Sweep:
             definition = Definition(symbol, span.scope, symbol.type is NodeType.CLASS, position=node.start_byte)
             definition.body, inner.definition = inner, definition
             self.definitions.append(definition)
-            self._describe(definition, node, decorated)
+            definition.is_property = not is_class and not _PROPERTIES.isdisjoint(decorators)
+            self._describe(definition, node, is_class)
             self._bind(span.scope, symbol.name, at, span.is_conditional, definition=definition)
-        elif name is not None:
-            self._bind(span.scope, text_of(name, self.source), at, span.is_conditional, expression=[Tag.UNKNOWN])
-        self._spans.append(_Span(node.end_byte, span.scope, owner, inner=inner))
-        if node.type == "class_definition":
-            inner.kind = ScopeKind.CLASS if symbol is not None else ScopeKind.BLOCK
         else:
-            self._bind_parameters(node, inner, decorated)
+            self._bind_targets(child(node, "name"), span, at)
+        self._spans.append(_Span(at, span.scope, owner, inner=inner))
+        if not is_class:
+            self._bind_parameters(node, inner, decorators)
 
-    def _describe(self, definition: Definition, node: tree_sitter.Node, decorated: tree_sitter.Node | None) -> None:
-        if node.type == "function_definition":
+    def _describe(self, definition: Definition, node: tree_sitter.Node, is_class: bool) -> None:
+        if not is_class:
             definition.returns = read_annotation(child(node, "return_type"), self.source)
-            definition.is_property = bool(_PROPERTIES & set(self._decorators(decorated)))
             return
         arguments = child(node, "superclasses")
         for base in arguments.named_children if arguments is not None else ():
@@ -186,20 +186,22 @@ class Sweep:
             definition.bases.append(chain)
             self._refer("b", definition.symbol.node_id, base, chain, definition.scope)
 
-    def _decorators(self, decorated: tree_sitter.Node | None) -> Iterator[str]:
+    def _decorators(self, decorated: tree_sitter.Node | None) -> list[str]:
         """The last name of each decorator."""
+        found = []
         for node in decorated.named_children if decorated is not None else ():
             if node.type == "decorator" and node.named_child_count:
                 chain = self._chain(node.named_children[0])
-                yield chain.steps[-1] if chain.steps else chain.name
+                found.append(chain.steps[-1] if chain.steps else chain.name)
+        return found
 
-    def _bind_parameters(self, node: tree_sitter.Node, inner: Scope, decorated: tree_sitter.Node | None) -> None:
+    def _bind_parameters(self, node: tree_sitter.Node, inner: Scope, decorators: Collection[str]) -> None:
         parameters = parameters_of(child(node, "parameters"), self.source)
-        decorators = set(self._decorators(decorated))
+        at = node.start_byte
         owner = inner.parent.definition if inner.parent is not None else None
         is_method = inner.parent is not None and inner.parent.kind is ScopeKind.CLASS and owner is not None
         for number, (name, annotation) in enumerate(parameters):
-            binding = Binding(name, node.start_byte)
+            binding = Binding(name, at)
             if number == 0 and is_method and "staticmethod" not in decorators:
                 function = child(node, "name")
                 takes_class = "classmethod" in decorators or (
@@ -312,7 +314,7 @@ class Sweep:
         text = self.source[node.start_byte : node.end_byte]
         known = self._chains.get(text)
         if known is None:
-            known = self._chains[text] = read_chain(node, self.source)
+            known = self._chains[text] = chain_of(node, self.source)
         return known
 
     def _refer(self, kind: str, owner: str, node: tree_sitter.Node, chain: Chain, scope: Scope) -> None:
@@ -323,15 +325,15 @@ class Sweep:
         function = child(node, "function")
         if function is None:
             return
+        # Where code runs later, what a name means does not depend on the place: the first call stands for all.
+        call = (self.source[function.start_byte : function.end_byte], span.scope, span.owner)
+        if call in self._called:
+            return
         chain = self._chain(function)
         if is_dynamic_import(chain):
             self._refer_dynamic(node, chain, span)
             return
         if span.scope.is_late:
-            # Where code runs later, what a name means does not depend on the place: the first call stands for all.
-            call = (chain, span.scope, span.owner)
-            if call in self._called:
-                return
             self._called.add(call)
         elif chain.name == "__all__" and span.scope is self.module:
             self._export(_first_argument(node), is_new=False)
@@ -370,6 +372,13 @@ class Sweep:
                 span.scope.stars.append(star)
             else:
                 self._bind(span.scope, alias or name, at, span.is_conditional, expression=expression)
+
+
+def _kind_of_body(is_class: bool, has_symbol: bool) -> ScopeKind:
+    """A class that is not known as a symbol hides its names like a block."""
+    if not is_class:
+        return ScopeKind.FUNCTION
+    return ScopeKind.CLASS if has_symbol else ScopeKind.BLOCK
 
 
 def _first_argument(call: tree_sitter.Node) -> tree_sitter.Node | None:
