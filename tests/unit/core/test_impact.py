@@ -12,7 +12,7 @@ from tenure.core.sparse import Sparse, pack
 PATHS = [f"p{number}.py" for number in range(6)]
 CLUES = st.dictionaries(
     st.sampled_from(list(Clue)),
-    st.dictionaries(st.sampled_from([*PATHS, "elsewhere.py"]), st.floats(0, 10)),
+    st.dictionaries(st.sampled_from([*PATHS, "elsewhere.py"]), st.floats(0, 10, allow_subnormal=False)),
 )
 
 
