@@ -214,7 +214,8 @@ def _walk(root: tree_sitter.Node) -> _Found:
                 found.statements[row] = column
             if kind in _CONTAINERS or (has_error and child.has_error):
                 stack.append((child, kind))
-            _note(found, child, kind)
+            if kind in _NOTED:
+                _note(found, child, kind)
     return found
 
 
@@ -283,6 +284,8 @@ def _alias(node: tree_sitter.Node, outer: tree_sitter.Node, source: bytes) -> De
 
 
 _DEFINITIONS = {"function_definition": _function, "class_definition": _class, "type_alias_statement": _alias}
+_NOTED = MAYBE_OLD.union(_DEFINITIONS, ("decorated_definition", "comment"))
+"""The kinds of node that a walk takes note of."""
 
 
 def _definition(
