@@ -1,6 +1,7 @@
 """Bad input on the command line: exit code, message with the way out, and nothing lost afterwards."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -147,6 +148,19 @@ def test_vectors_of_another_dimension_are_refused_and_reembed_is_the_way_out(tmp
         _refused(line.run("index", "good"), 1, "the local server did not start", "tenure reembed")
         assert line.run("reembed", "--json").json == {"chunks": 0}
         assert line.run("index", "good").code == 0
+
+
+def test_a_vector_store_of_another_version_is_refused_and_the_named_command_restores_it(tmp_path: Path) -> None:
+    write_tree(tmp_path / "good", FILES)
+    with command_line(tmp_path) as line:
+        assert line.run("index", "good", "-w", "default").code == 0
+        line.run("stop")
+        stamp = line.home / "vectors" / "stamp.json"
+        stamp.write_text(json.dumps(json.loads(stamp.read_text()) | {"format": 0}))
+        _refused(line.run("status", "-w", "default"), 1, "has format 0", "tenure rebuild --offline")
+        assert line.run("rebuild", "--offline").code == 0
+        _still_whole(line)
+        assert all(entry["is_clean"] for entry in line.run("-w", "default", "verify", "--json").json)
 
 
 @contextmanager

@@ -47,6 +47,7 @@ DENSE_STORAGE = VectorStorageDatatype.Turbo8
 """One byte a dimension: a quarter of the memory and a third of the time of float32; a cosine is off by at most .005."""
 FORMAT = 2
 """Of the points' fields; a store of another one is not opened, because its points would not be found."""
+_WAY_OUT = "run `tenure rebuild --offline`, which fills it again from SQL"
 _KEYWORD_FIELDS = ("scope", "repository", "owner", "node", "language")
 _PREFIX_FIELDS = ("path",)
 _INTEGER_FIELDS = ("revision",)
@@ -110,8 +111,7 @@ class StoreFolder:
             raise StoreUnavailable(_is_damaged(self.path, "stamp.json is missing"))
         if stamp is not None and stamp.format != FORMAT:
             raise StoreMismatch(
-                f"the vector store {self.path} has format {stamp.format}, this version needs {FORMAT}; run `tenure "
-                "rebuild`, which fills it again from SQL"
+                f"the vector store {self.path} has format {stamp.format}, this version needs {FORMAT}; {_WAY_OUT}"
             )
         if stamp is not None and stamp.dimension != dimension:
             raise StoreMismatch(
@@ -203,7 +203,7 @@ def _is_held(path: Path) -> str:
 
 
 def _is_damaged(path: Path, detail: str) -> str:
-    return f"the vector store {path} is damaged ({detail}); run `tenure rebuild`, which fills it again from SQL"
+    return f"the vector store {path} is damaged ({detail}); {_WAY_OUT}"
 
 
 def _read_stamp(path: Path) -> Stamp | None:
