@@ -13,12 +13,15 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from tenure.core.errors import InvalidInput, StoreUnavailable
 from tenure.ports.vector_store import Dense
+
+# From its import on onnxruntime reports to its maker and leaves an identifier in the user's home, unless told not to.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+import onnxruntime
 
 DIMENSION = 384
 MAX_TOKENS = 256
