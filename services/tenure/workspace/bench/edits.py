@@ -15,7 +15,7 @@ from tenure.core.memory import FileRole
 from tenure.ports.records import FileState, Job, Repository
 from tenure.workspace.facade import Tenure
 
-POLL_SECONDS = 0.05
+POLL_SECONDS = 0.1
 """Rarely enough that looking takes nothing from what is measured."""
 GIVE_UP_SECONDS = 600.0
 """After which something that should have become visible is a fault and no figure."""
