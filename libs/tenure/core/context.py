@@ -129,7 +129,7 @@ class Omission:
 
 @dataclass(frozen=True, slots=True)
 class Freshness:
-    """How far the index of one repository is behind what is on disk, as far as known."""
+    """How far the index of one repository is behind what is on disk, as far as known; `detail` also says what it lacks."""
 
     repository_id: str
     name: str

@@ -68,7 +68,8 @@ class Repository:
     """One indexed tree. `commit` and `branch` are what is indexed, None for a plain folder.
 
     `revision` grows with each sync that changed something; `history_commit` is the newest commit whose history is in.
-    `tree` is the revision asked for in a bare repository.
+    `tree` is the revision asked for in a bare repository. `detail` says why a stale index is stale, and what one that is
+    up to date lacks.
     """
 
     id: str

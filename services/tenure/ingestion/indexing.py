@@ -10,6 +10,7 @@ from tenure.code.discover import discover
 from tenure.code.model import Candidate, Discovery, PreparedFile, PrepareRequest
 from tenure.code.prepare import PARSER_VERSION
 from tenure.core.commands import Project
+from tenure.core.errors import InvalidInput
 from tenure.core.memory import ParseStatus
 from tenure.ingestion.episodes import Episodes
 from tenure.ingestion.lease import LeasedJob
@@ -37,7 +38,10 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class IndexReport:
-    """What one sync did. `files` = `parsed` + `unchanged` + `left_out_late`; `removed` are gone from the tree."""
+    """What one sync did. `files` = `parsed` + `unchanged` + `left_out_late`; `removed` are gone from the tree.
+
+    `problem`: why the index lacks its history, where the clone can't tell it; everything else is in.
+    """
 
     files: int
     parsed: int
@@ -47,6 +51,7 @@ class IndexReport:
     failed: int
     commits: int
     is_full: bool
+    problem: str = ""
 
 
 class Indexing:
@@ -123,8 +128,12 @@ class Indexing:
             left_out += [replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None]
         await self._remove(repository, leased, plan)
         await self._resolver.run(repository, leased)
-        commits = await self._episodes.sync(repository, head, leased)
-        await self._finish(repository, head, leased, left_out)
+        commits, problem = 0, ""
+        try:
+            commits = await self._episodes.sync(repository, head, leased)
+        except InvalidInput as error:  # e.g. a clone without trees, which tells HEAD's files and no commit
+            problem = f"its history is not in the index: {error}"
+        await self._finish(repository, head, leased, left_out, problem)
         return IndexReport(
             files=len(discovery.candidates),
             parsed=parsed,
@@ -134,6 +143,7 @@ class Indexing:
             failed=failed,
             commits=commits,
             is_full=plan.is_full,
+            problem=problem,
         )
 
     async def _prepared(
@@ -222,7 +232,7 @@ class Indexing:
         await self._queue.send(Project(repository.workspace_id))
 
     async def _finish(
-        self, repository: Repository, head: GitHead, leased: LeasedJob, left_out: Sequence[LeftOut]
+        self, repository: Repository, head: GitHead, leased: LeasedJob, left_out: Sequence[LeftOut], problem: str
     ) -> None:
         async with self._database.writing(repository.workspace_id) as work:
             await leased.keep(work, phase="done", pending=0)
@@ -234,7 +244,7 @@ class Indexing:
                     commit=head.commit,
                     indexed_at=self._clock.now(),
                     is_stale=False,
-                    detail="",
+                    detail=problem,
                 )
             )
         await self._queue.send(Project(repository.workspace_id))

@@ -192,7 +192,7 @@ class IngestionService:
         """
         async with self._database.reading(workspace_id) as work:
             repository = await work.repositories.get(repository_id)
-        detail = ""
+        detail = "" if repository.is_stale else repository.detail
         try:
             look = await self._indexing.look(repository)
             head = look.head
@@ -288,7 +288,7 @@ class IngestionService:
             return await self._embedding.run(leased)
         report = await self._indexing.run(leased)
         leased.progress.update(asdict(report))
-        return JobState.DONE_WITH_ERRORS if report.failed else JobState.DONE
+        return JobState.DONE_WITH_ERRORS if report.failed or report.problem else JobState.DONE
 
 
 def index_state(
@@ -306,7 +306,7 @@ def index_state(
         return "stale"
     if counts.outbox_pending or counts.files_unresolved:
         return "projecting"
-    if counts.chunks_failed or counts.files_by_status.get("failed"):
+    if counts.chunks_failed or counts.files_by_status.get("failed") or repository.detail:
         return "ready_with_errors"
     if dense and counts.chunks_embedded < counts.chunks:
         busy = embed_job is not None and embed_job.state in active

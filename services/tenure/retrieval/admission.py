@@ -92,7 +92,7 @@ def hints(result: str, items: Sequence[ContextItem], freshness: Sequence[Freshne
     if result == "miss" and left_out:
         found.append(f"{left_out} paths are left out of the index; `tenure status` names them with reasons")
     for entry in freshness:
-        if entry.is_stale:
+        if entry.is_stale or entry.detail:
             found.append(f"{entry.name}: {entry.detail or 'the index is behind the tree'}")
         if entry.files_pending:
             found.append(f"{entry.name}: {entry.files_pending} files are still to be indexed")

@@ -154,9 +154,9 @@ async def chunks(git: RunningGit) -> AsyncIterator[bytes]:
 
 
 def refusal(what: str, complaint: str) -> InvalidInput:
-    """The error for a git that refused, with git's own words."""
-    said = complaint[-MESSAGE_LIMIT:] or "it gave no reason"
-    return InvalidInput(f"git refused to {what}: {said}")
+    """The error for a git that refused, with git's own words, without its hints."""
+    told = "\n".join(line for line in complaint.splitlines() if not line.startswith("hint:"))
+    return InvalidInput(f"git refused to {what}: {told[-MESSAGE_LIMIT:] or 'it gave no reason'}")
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> bytes:
