@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from tenure.code.history import parse_record
 from tenure.code.roles import is_test_path
 from tenure.core.context import ContextBundle, IncludeTests, RetrieveOptions
 from tenure.core.errors import InvalidInput
@@ -36,6 +35,7 @@ FUNCTION_CUT = 10
 MIN_SYMBOL_CHARS = 5
 NOWHERE = 10_000
 """Rank of what was not found."""
+ALL_COMMITS = 10_000_000
 DEADLINE_MS = 120_000
 """No source is given up while measuring quality."""
 
@@ -156,14 +156,16 @@ class Indexed:
         self._baseline = FileBm25()
 
     async def in_time(self, instances: Sequence[Instance]) -> list[Instance]:
-        """The instances by the time of their base commits, so that each index is near the one before."""
-        commits = [instance.base_commit for instance in instances]
-        git = self._tenure.infrastructure.git
-        times = {}
-        async for record in git.log_of(str(self._clone), list(dict.fromkeys(commits))):
-            commit = parse_record(record)
-            times[commit.sha] = commit.authored_at.timestamp()
-        return sorted(instances, key=lambda one: (times.get(one.base_commit, 0.0), one.id))
+        """The instances by how much history their base commits have, so that each index is near the one before.
+
+        Not by date: a commit may have been written years before it was taken in.
+        """
+        git, clone = self._tenure.infrastructure.git, str(self._clone)
+        lengths = {
+            commit: len(await git.newest_commits(clone, commit, ALL_COMMITS))
+            for commit in dict.fromkeys(instance.base_commit for instance in instances)
+        }
+        return sorted(instances, key=lambda one: (lengths[one.base_commit], one.id))
 
     async def answer(self, instance: Instance, tunings: Mapping[str, Tuning], tuning: Tuning | None) -> Outcome:
         """Index the base commit and ask for the issue."""
