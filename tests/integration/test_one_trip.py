@@ -45,3 +45,23 @@ async def test_a_cursor_says_nothing_before_its_first_statement(connection: OneT
     cursor = connection.cursor()
     assert (cursor.description, cursor.rowcount, cursor.lastrowid) == (None, -1, None)
     assert await cursor.fetchall() == []
+
+
+async def test_a_transaction_begins_with_the_next_statement_and_a_rollback_ends_it_for_what_comes_behind(
+    connection: OneTripConnection,
+) -> None:
+    cursor = connection.cursor()
+    connection.begin_with_next()
+    assert not connection.in_transaction
+    await cursor.execute("INSERT INTO pages (sum) VALUES (3)")
+    assert connection.in_transaction
+    await connection.rollback()
+    await cursor.execute("SELECT count(*) FROM pages")
+    assert (await cursor.fetchall(), connection.in_transaction) == ([(0,)], False)
+
+
+async def test_a_rollback_takes_back_what_was_to_begin(connection: OneTripConnection) -> None:
+    connection.begin_with_next()
+    await connection.rollback()
+    await connection.cursor().execute("INSERT INTO pages (sum) VALUES (3)")
+    assert not connection.in_transaction

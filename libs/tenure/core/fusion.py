@@ -1,8 +1,9 @@
 """Several ranked sources become one order: the same on every machine, whatever the stores do (SPEC section 4, point 4)."""
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from tenure.core.context import FusionMethod
@@ -86,6 +87,16 @@ def fuse(
     for source in sorted(sources):
         weight = _weight(source, weights)
         for key, share in spread(sources[source]).items():
-            parts.setdefault(key, {})[source] = weight * share
-    fused = [Fused(key, math.fsum(own.values()), own) for key, own in parts.items()]
-    return sorted(fused, key=lambda one: (-one.score, one.key))
+            own = parts.get(key)
+            if own is None:
+                parts[key] = {source: weight * share}
+            else:
+                own[source] = weight * share
+    return best_first(Fused(key, math.fsum(own.values()), own) for key, own in parts.items())
+
+
+def best_first(candidates: Iterable[Fused]) -> list[Fused]:
+    """By falling score, ties by key. Two sorts without a function of our own are faster than one with it."""
+    ordered = sorted(candidates)  # by key, of which there are no two alike
+    ordered.sort(key=attrgetter("score"), reverse=True)
+    return ordered

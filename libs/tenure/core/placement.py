@@ -6,7 +6,7 @@ own match by text and by name. The weights were chosen on the development data (
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 FILE_RANK_WEIGHT = 1.7
 """The best file's nodes get this, the second's half, the third's a third."""
@@ -26,8 +26,7 @@ EXACT_NAME_WEIGHT = 4.0
 """The question is nothing but the node's name."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeMatch:
+class NodeMatch(NamedTuple):
     """What a node has of its own; shares and matches lie in [0, 1]."""
 
     text: float = 0.0

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from tenure.core.commands import JobKind, JobState
 from tenure.core.memory import FileRole, NodeType, ParseStatus
@@ -114,8 +114,7 @@ class LeftOut:
     signature: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NodePlace:
+class NodePlace(NamedTuple):
     """Where a node stands, all that ranking asks of it. `owner_id` is the file that holds it, None for commits."""
 
     id: str

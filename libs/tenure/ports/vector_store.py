@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tenure.core.sparse import Sparse
 
@@ -70,8 +70,7 @@ class Query:
     filter: SearchFilter = field(default_factory=SearchFilter)
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A point found. `score` is higher-is-better: cosine in [-1, 1] for dense, a sum of weights >= 0 for sparse."""
 
     point_id: str

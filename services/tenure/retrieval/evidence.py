@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tenure.core.context import FusionMethod
-from tenure.core.fusion import Fused, fuse, normalise
+from tenure.core.fusion import Fused, best_first, fuse, normalise
 from tenure.ports.vector_store import Hit
 from tenure.retrieval.naming import NameEvidence
 from tenure.retrieval.question import IdfMass
@@ -93,11 +93,10 @@ def rank_files(
 ) -> list[Fused]:
     """Files by fused score, with the parts of each source. Files beside the product lose `auxiliary_weight`."""
     known = {source.value: scores for source, scores in evidence.files.items() if weights.get(source.value, 0.0) > 0}
-    ranked = [
+    return best_first(
         _without(fused, auxiliary_weight) if _is_auxiliary(evidence.paths.get(fused.key, "")) else fused
         for fused in fuse(known, weights, method)
-    ]
-    return sorted(ranked, key=lambda one: (-one.score, one.key))
+    )
 
 
 @lru_cache(maxsize=1 << 15)

@@ -1,7 +1,7 @@
-"""From ranked candidates to items: rows, text, relevance, factors. Reads SQL once, then only computes."""
+"""From ranked candidates to items: rows, relevance, factors, and the text of those that are shown."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from tenure.core import decay, ranking, sparse
@@ -42,12 +42,15 @@ WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows behind the candidates, `texts` by file id."""
+    """The rows behind the candidates; `chunks` by node id."""
 
     nodes: Mapping[str, Node]
     files: Mapping[str, FileState]
-    texts: Mapping[str, str]
     chunks: Mapping[str, Chunk]
+
+    def chunk_shown(self, node: Node) -> Chunk | None:
+        """The best chunk of a node that is too large to be shown whole."""
+        return self.chunks.get(node.id) if node.token_count > WHOLE_NODE_TOKENS else None
 
 
 async def load(work: UnitOfWork, node_ids: Sequence[str], evidence: FileEvidence) -> Rows:
@@ -58,7 +61,6 @@ async def load(work: UnitOfWork, node_ids: Sequence[str], evidence: FileEvidence
     return Rows(
         nodes=nodes,
         files=await work.files.states_of(owners),
-        texts=await work.files.texts(owners),
         chunks={chunk.node_id: chunk for chunk in chunks.values()},
     )
 
@@ -105,7 +107,7 @@ def build(
     stale_files: set[str],
     now: datetime,
 ) -> list[ContextItem]:
-    """Items in their final order: fused score times bounded factors."""
+    """Items in their final order: fused score times bounded factors. What stands in a file has no text yet."""
     candidates: dict[str, _Candidate] = {}
     ordering = []
     for one in ranked:
@@ -138,15 +140,16 @@ def _item(candidate: _Candidate, rows: Rows, judge: Judge, score: float, factor:
     one, node = candidate.ranked, candidate.node
     chunk = rows.chunks.get(node.id)
     seen = judge.evidence(node, chunk)
-    text, start, end, tokens = _text(node, chunk, rows)
+    part = rows.chunk_shown(node)
+    lines = part or node.source
     told = evidence_parts(seen) if explains else {}
     return ContextItem(
         id=node.id,
         type=node.type,
         kind=node.kind,
         title=node.title,
-        text=text,
-        token_count=tokens,
+        text=node.content,
+        token_count=(part or node).token_count,
         score=score,
         relevance=judge.model.relevance(seen),
         parts={**one.parts, **told, "factor": factor},
@@ -160,23 +163,32 @@ def _item(candidate: _Candidate, rows: Rows, judge: Judge, score: float, factor:
         path=node.source.path,
         qualified_name=node.source.qualified_name,
         line=node.metadata.get("line", node.source.start_line),
-        start_line=start,
-        end_line=end,
+        start_line=lines.start_line,
+        end_line=lines.end_line,
         content_hash=node.source.content_hash,
         commit=node.source.commit,
     )
 
 
-def _text(node: Node, chunk: Chunk | None, rows: Rows) -> tuple[str, int | None, int | None, int]:
-    """(text, first line, last line, tokens): the whole node if it is small, else its best chunk."""
-    text = rows.texts.get(owner_of(node) or "")
+async def with_texts(work: UnitOfWork, items: Sequence[ContextItem], rows: Rows) -> list[ContextItem]:
+    """The items with their text: the whole node if it is small, else its best chunk."""
+    nodes = [rows.nodes[item.id] for item in items]
+    owners = [owner_of(node) or "" for node in nodes]
+    texts = await work.files.texts(sorted({owner for owner in owners if owner}))
+    lines = {owner: text.split("\n") for owner, text in texts.items()}
+    return [
+        replace(item, text=_text(node, rows.chunk_shown(node), texts[owner], lines[owner])) if owner in texts else item
+        for item, node, owner in zip(items, nodes, owners, strict=True)
+    ]
+
+
+def _text(node: Node, chunk: Chunk | None, text: str, lines: Sequence[str]) -> str:
     source = node.source
-    if text is None or source.start_line is None or source.end_line is None:
-        return node.content, source.start_line, source.end_line, node.token_count
-    if chunk is not None and node.token_count > WHOLE_NODE_TOKENS:
-        return text[chunk.start_offset : chunk.end_offset], chunk.start_line, chunk.end_line, chunk.token_count
-    lines = text.split("\n")[source.start_line - 1 : source.end_line]
-    return "\n".join(lines), source.start_line, source.end_line, node.token_count
+    if chunk is not None:
+        return text[chunk.start_offset : chunk.end_offset]
+    if source.start_line is None or source.end_line is None:
+        return node.content
+    return "\n".join(lines[source.start_line - 1 : source.end_line])
 
 
 def evidence_parts(seen: Evidence) -> dict[str, float]:

@@ -84,10 +84,10 @@ class IdfMass:
         self._whole = math.fsum(self._mass.values())
 
     def share(self, present: Iterable[int]) -> float:
-        """The share of the mass whose terms are among these (each given once), in [0, 1]."""
+        """The share of the mass whose terms are among these, in [0, 1]."""
         if not self._whole:
             return 0.0
-        return math.fsum(self._mass[index] for index in present if index in self._mass) / self._whole
+        return math.fsum(map(self._mass.__getitem__, self._mass.keys() & present)) / self._whole
 
 
 @dataclass(frozen=True, slots=True)

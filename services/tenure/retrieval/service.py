@@ -27,7 +27,7 @@ from tenure.retrieval.admission import check_options, hints, is_out_of_scope, om
 from tenure.retrieval.evidence import FileEvidence, commits, gather, rank_files, title_chunks, title_coverage
 from tenure.retrieval.expansion import Reached, expand, told, with_origins
 from tenure.retrieval.freshness import FreshnessCheck
-from tenure.retrieval.items import Judge, Rows, build, load, owner_of, reasons
+from tenure.retrieval.items import Judge, Rows, build, load, owner_of, reasons, with_texts
 from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_evidence
 from tenure.retrieval.query_log import QueryLogWriter
 from tenure.retrieval.question import Masses, Question, understand
@@ -145,8 +145,9 @@ class RetrievalService:
         trace.mark("rank")
         async with self._database.reading(workspace_id) as work:
             rows = await load(work, with_origins(considered, ways), found)
-        items = self._items(inquiry, told(considered, ways, rows.nodes), rows, repositories)
-        shown, omitted = select(items, options, names.exact)
+            items = self._items(inquiry, told(considered, ways, rows.nodes), rows, repositories)
+            shown, omitted = select(items, options, names.exact)
+            shown = await with_texts(work, shown, rows)
         trace.mark("rows")
         kept, dropped, budget = self._fit(shown, options) if whole else (shown, [], BudgetReport(0, 0))
         trace.mark("budget")

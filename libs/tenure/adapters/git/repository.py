@@ -13,6 +13,7 @@ from tenure.adapters.git.environment import (
     search_path,
     user_config_environment,
 )
+from tenure.adapters.git.head_mark import HeadMark, head_mark
 from tenure.adapters.git.objects import id_lines, parse_tree, present_in, read_batch, with_sizes
 from tenure.adapters.git.process import Completed, Invocation, chunks, refusal, run, start
 from tenure.code.history import LOG_FORMAT, RECORD_MARK
@@ -41,6 +42,7 @@ class GitProcess:
     def __init__(self, environment: Mapping[str, str] | None = None, timeout: float = DEFAULT_TIMEOUT) -> None:
         self._environment = dict(os.environ if environment is None else environment)
         self._timeout = timeout
+        self._heads: dict[str, tuple[HeadMark, GitHead]] = {}
 
     async def find_root(self, path: str) -> tuple[str, bool] | None:
         """(top folder, is bare), links resolved, or None outside any repository.
@@ -63,10 +65,17 @@ class GitProcess:
         return (os.path.realpath(git_folder), True) if top is None else (str(top), False)
 
     async def head(self, root: str) -> GitHead:
-        """The present commit and branch."""
+        """The present commit and branch. Git is asked again when the files in which it keeps them have changed."""
+        mark = head_mark(root)
+        known = self._heads.get(root)
+        if known is not None and known[0] == mark:
+            return known[1]
         branch = await self._ask(root, "read HEAD", ["symbolic-ref", "-q", "HEAD"])
         commit = await self._ask(root, "read HEAD", ["rev-parse", "-q", "--verify", "HEAD"])
-        return GitHead(commit or None, branch.removeprefix("refs/heads/") if branch else None)
+        head = GitHead(commit or None, branch.removeprefix("refs/heads/") if branch else None)
+        if mark is not None:
+            self._heads[root] = (mark, head)
+        return head
 
     async def resolve_commit(self, root: str, revision: str) -> str:
         """The full id of a commit; `InvalidInput` if there is none such."""

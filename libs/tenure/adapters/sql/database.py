@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import Any, cast
 
 from sqlalchemy import select, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -17,6 +18,7 @@ from tenure.adapters.sql.events import SqlEventLog
 from tenure.adapters.sql.files import SqlFiles
 from tenure.adapters.sql.jobs import SqlJobs
 from tenure.adapters.sql.nodes import SqlNodes
+from tenure.adapters.sql.one_trip import OneTripConnection
 from tenure.adapters.sql.outbox import SqlOutbox
 from tenure.adapters.sql.queries import SqlQueryLog
 from tenure.adapters.sql.repositories import SqlRepositories
@@ -90,13 +92,10 @@ class SqlDatabase:
         with translated(self.where, is_reading=True):
             connection = await self._readers.connect()
         try:
-            await _run(connection, "BEGIN", self.where)
-            try:
-                yield Transaction(connection, workspace_id, self.where, is_reading=True)
-            finally:
-                await _roll_back(connection)
+            (await _driver(connection)).begin_with_next()
+            yield Transaction(connection, workspace_id, self.where, is_reading=True)
         finally:
-            await connection.close()
+            await connection.close()  # which rolls back
 
     @asynccontextmanager
     async def write(self, workspace_id: str) -> AsyncIterator[Transaction]:
@@ -149,6 +148,12 @@ class SqlDatabase:
         """Release all connections; the next unit of work would open new ones."""
         await self._readers.dispose()
         await self._writer.dispose()
+
+
+async def _driver(connection: AsyncConnection) -> OneTripConnection:
+    """The driver's own connection."""
+    driver: Any = (await connection.get_raw_connection()).driver_connection
+    return cast(OneTripConnection, driver)
 
 
 async def _run(connection: AsyncConnection, statement: str, where: str) -> None:

@@ -103,8 +103,9 @@ def node_of(row: Row[Any], content: str = "") -> Node:
 
 
 def place_of(row: Row[Any]) -> NodePlace:
-    """Where the node of a row with the columns `PLACE` stands."""
-    return NodePlace(row.id, row.owner_id, NodeType(row.type), row.qualified_name, row.start_line, row.end_line)
+    """Where the node of a row that begins with the columns `PLACE` stands."""
+    node_id, owner_id, type_, qualified_name, start_line, end_line = row[: len(PLACE)]
+    return NodePlace(node_id, owner_id, NodeType(type_), qualified_name, start_line, end_line)
 
 
 def lines_of(text: str, start_line: int | None, end_line: int | None) -> str:

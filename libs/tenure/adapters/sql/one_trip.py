@@ -1,11 +1,13 @@
 """SQLite connections that run a statement and fetch its rows in one trip to their thread.
 
-The driver makes four trips for each statement: open a cursor, execute, fetch, close. An answer needs some fifteen
-statements, and on a busy machine each trip waits for its turn twice.
+The driver makes four trips for each statement: open a cursor, execute, fetch, close; and a transaction takes three
+more. An answer needs some fifteen statements, and on a busy machine each trip waits for its turn twice.
 """
 
 import sqlite3
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, Self
 
 import aiosqlite
@@ -21,6 +23,16 @@ class OneTripConnection(aiosqlite.Connection):
         super().__init__(lambda: sqlite3.connect(database, **options), _CHUNK)
         # A process that ends without closing the database must not wait for the thread.
         self._thread.daemon = True
+        self._is_beginning = False
+
+    def begin_with_next(self) -> None:
+        """Let the next statement begin a deferred transaction, which reads nothing before that anyway."""
+        self._is_beginning = True
+
+    async def rollback(self) -> None:
+        """End what transaction there is, without waiting: whatever comes next on this connection comes behind it."""
+        self._is_beginning = False
+        self._tx.put_nowait((None, partial(_end, self._conn)))
 
     def cursor(self) -> Any:
         """A cursor, without a trip: nothing is opened before its first statement."""
@@ -28,7 +40,8 @@ class OneTripConnection(aiosqlite.Connection):
 
     async def run(self, sql: str, parameters: Any, *, is_many: bool) -> "Outcome":
         """Run a statement in the thread; raises what `sqlite3` raises."""
-        work = self._execute(Outcome, self._conn, sql, parameters, is_many)  # type: ignore[no-untyped-call] # aiosqlite leaves it untyped
+        begins, self._is_beginning = self._is_beginning, False
+        work = self._execute(Outcome, self._conn, sql, parameters, is_many, begins)  # type: ignore[no-untyped-call] # aiosqlite leaves it untyped
         outcome: Outcome = await work
         return outcome
 
@@ -36,9 +49,11 @@ class OneTripConnection(aiosqlite.Connection):
 class Outcome:
     """What a statement left, read and closed where it ran."""
 
-    def __init__(self, connection: sqlite3.Connection, sql: str, parameters: Any, is_many: bool) -> None:
+    def __init__(self, connection: sqlite3.Connection, sql: str, parameters: Any, is_many: bool, begins: bool) -> None:
         cursor = connection.cursor()
         try:
+            if begins:
+                cursor.execute("BEGIN")
             (cursor.executemany if is_many else cursor.execute)(sql, parameters)
             self.description = cursor.description
             self.rows = cursor.fetchall() if cursor.description else []
@@ -46,6 +61,13 @@ class Outcome:
             self.lastrowid = cursor.lastrowid
         finally:
             cursor.close()
+
+
+def _end(connection: sqlite3.Connection) -> None:
+    """Nobody waits for the outcome; after a full disk SQLite has ended the transaction itself."""
+    with suppress(sqlite3.Error):
+        if connection.in_transaction:
+            connection.rollback()
 
 
 class OneTripCursor:
