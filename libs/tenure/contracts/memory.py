@@ -18,7 +18,7 @@ class NewEvent(WireRequest):
     at: AwareDatetime
     payload: Mapping[str, Any] = Field(default_factory=dict)
     session_id: str | None = Field(default=None, max_length=200)
-    payload_version: int = Field(default=1, ge=1)
+    payload_version: int = Field(default=1, ge=1, le=32_767)
 
     def event(self, actor: str) -> Event:
         """The event as the service takes it."""

@@ -10,9 +10,12 @@ _PRIVATE = 0o700
 
 
 def prepare_home(home: Path) -> None:
-    """Make the folder if it is missing. `InvalidInput` that names TENURE_HOME where that can't be, or where nothing can
-    be written in it.
+    """Make the folder if it is missing. `InvalidInput` that names TENURE_HOME where that can't be, where nothing can be
+    written in it, and inside a repository, which would index its own index.
     """
+    outer = next((folder for folder in home.resolve().parents if (folder / ".git").exists()), None)
+    if outer is not None:
+        raise InvalidInput(f"the home {home} lies inside the repository {outer}; set TENURE_HOME to a folder outside")
     try:
         home.mkdir(parents=True, exist_ok=True, mode=_PRIVATE)
     except OSError as error:

@@ -306,9 +306,9 @@ def index_state(
         return "stale"
     if counts.outbox_pending or counts.files_unresolved:
         return "projecting"
-    if counts.chunks_failed or counts.files_by_status.get("failed") or repository.detail:
-        return "ready_with_errors"
-    if dense and counts.chunks_embedded < counts.chunks:
+    if dense and counts.chunks_embedded + counts.chunks_failed < counts.chunks:
         busy = embed_job is not None and embed_job.state in active
         return "searchable" if busy else "searchable_dense_incomplete"
+    if counts.chunks_failed or counts.files_by_status.get("failed") or repository.detail:
+        return "ready_with_errors"
     return "ready"

@@ -164,6 +164,8 @@ def _clean(event: Event, now: datetime) -> Event:
         raise InvalidInput(f"event {event.id!r}: session_id holds control characters; send the id of a session")
     if event.at.tzinfo is None:
         raise InvalidInput(f"event {event.id!r}: `at` needs a time zone")
+    if event.at < EARLIEST:
+        raise InvalidInput(f"event {event.id!r}: {event.at.isoformat()} is before {EARLIEST.year}; set the sender's clock")
     if event.at > now + MAX_CLOCK_AHEAD:
         raise InvalidInput(f"event {event.id!r} lies in the future ({event.at.isoformat()}); set the sender's clock")
     payload = scrub(event.payload)

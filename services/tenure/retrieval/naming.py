@@ -24,6 +24,8 @@ MODULE_SHARE = 0.5
 MIN_NAME_CHARS = 3
 """Shorter names are words."""
 MAX_NAMES = 300
+MAX_DOTTED_PARTS = 16
+"""Parts of a dotted name that is looked up; what is longer is data."""
 """Names of one question that are looked up."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"\b[^\W\d]\w*(?:\.[^\W\d]\w*)+")
@@ -69,6 +71,7 @@ def asked_names(question: Question) -> AskedNames:
     names = words if question.is_one_name else [w for w in words if w in written_as_code or looks_like_code(w)]
     names = [name for name in names if len(name) >= MIN_NAME_CHARS and not name.startswith("__")]
     dotted = tuple(dict.fromkeys(_DOTTED.findall(f"{parts.title}\n{parts.prose}")))
+    dotted = tuple(name for name in dotted if name.count(".") < MAX_DOTTED_PARTS)
     return AskedNames(tuple(names[:MAX_NAMES]), frozenset(words), dotted[:MAX_NAMES])
 
 
