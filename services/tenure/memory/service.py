@@ -5,7 +5,7 @@ import math
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from tenure.code.masking import mask_free_text
@@ -25,6 +25,8 @@ MAX_PAYLOAD_BYTES = 256 * 1024
 """A larger payload is a file, not a fact."""
 MAX_PAYLOAD_DEPTH = 20
 MAX_KEY_CHARS = 200
+EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""Of events; no producer of ours is older."""
 MAX_CLOCK_AHEAD = timedelta(minutes=5)
 """How far a producer's clock may run ahead."""
 
@@ -165,7 +167,9 @@ def _clean(event: Event, now: datetime) -> Event:
     if event.at.tzinfo is None:
         raise InvalidInput(f"event {event.id!r}: `at` needs a time zone")
     if event.at < EARLIEST:
-        raise InvalidInput(f"event {event.id!r}: {event.at.isoformat()} is before {EARLIEST.year}; set the sender's clock")
+        raise InvalidInput(
+            f"event {event.id!r}: {event.at.isoformat()} is before {EARLIEST.year}; set the sender's clock"
+        )
     if event.at > now + MAX_CLOCK_AHEAD:
         raise InvalidInput(f"event {event.id!r} lies in the future ({event.at.isoformat()}); set the sender's clock")
     payload = scrub(event.payload)

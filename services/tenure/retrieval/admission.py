@@ -1,6 +1,8 @@
 """What may be asked and what may be shown: bounds of options, scopes, reasons of omission, hints. Pure."""
 
+import posixpath
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from tenure.code.roles import is_test_path
 from tenure.core.context import (
@@ -31,6 +33,39 @@ def check_options(options: RetrieveOptions) -> None:
     scopes = (*options.file_scope, *options.directory_scope, *options.repository_ids, *options.languages)
     if any(not entry.strip(" /") for entry in scopes):
         raise InvalidInput("an empty entry in a scope never means everything; leave the scope out instead")
+
+
+def in_tree(options: RetrieveOptions, roots: Sequence[str]) -> RetrieveOptions:
+    """The options with the paths of their scopes as the index spells them: relative to their repository's root (one of
+    `roots`), without `.` and doubled slashes; `.` itself is the whole tree. Languages are lower-case.
+    """
+    return replace(
+        options,
+        file_scope=tuple(_in_tree(path, roots) for path in options.file_scope),
+        directory_scope=tuple(_in_tree(path, roots) for path in options.directory_scope),
+        languages=tuple(language.lower() for language in options.languages),
+    )
+
+
+def _in_tree(path: str, roots: Sequence[str]) -> str:
+    tidy = posixpath.normpath(path)
+    root = next((root for root in roots if tidy == root or tidy.startswith(f"{root.rstrip('/')}/")), None)
+    inside = tidy.lstrip("/") if root is None else posixpath.relpath(tidy, root)
+    return "" if inside == "." else inside
+
+
+def scope_hints(options: RetrieveOptions, found: int, shown: int) -> list[str]:
+    """Why an answer is empty, where the options are the reason."""
+    if shown:
+        return []
+    if found:
+        return [f"max_tokens {options.max_tokens} holds none of the {found} items that were found; raise it"]
+    if options.file_scope or options.directory_scope or options.languages:
+        return [
+            "nothing was found inside the given scope; paths are relative to the repository's root (`src/app.py`), "
+            "languages are names like `python`"
+        ]
+    return []
 
 
 def select(
@@ -73,7 +108,7 @@ def is_out_of_scope(item: ContextItem, language: str, options: RetrieveOptions, 
         return False
     if options.file_scope and item.path not in options.file_scope:
         return True
-    folders = [folder.strip("/") for folder in options.directory_scope]
+    folders = options.directory_scope
     if folders and not any(folder == "" or item.path.startswith(f"{folder}/") for folder in folders):
         return True
     if options.languages and language not in options.languages:

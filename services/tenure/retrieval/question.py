@@ -111,7 +111,7 @@ def term_indices(text: str) -> set[int]:
 def _wants_tests(title: str, options: RetrieveOptions) -> bool:
     if options.include_tests is not IncludeTests.AUTO:
         return options.include_tests is IncludeTests.YES
-    scoped = (*options.file_scope, *(f"{folder.rstrip('/')}/x" for folder in options.directory_scope))
+    scoped = (*options.file_scope, *(f"{folder}/x" for folder in options.directory_scope))
     if any(is_test_path(path) for path in scoped):
         return True
     return _TEST_WORDS.search(title) is not None

@@ -23,7 +23,7 @@ from tenure.ports.graph_store import GraphStore
 from tenure.ports.models import TokenCounter
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database, UnitOfWork
-from tenure.retrieval.admission import check_options, hints, is_out_of_scope, omission, select
+from tenure.retrieval.admission import check_options, hints, in_tree, is_out_of_scope, omission, scope_hints, select
 from tenure.retrieval.evidence import FileEvidence, commits, gather, rank_files, title_chunks, title_coverage
 from tenure.retrieval.expansion import Reached, expand, told, with_origins
 from tenure.retrieval.freshness import FreshnessCheck
@@ -117,9 +117,10 @@ class RetrievalService:
         """
         check_options(options)
         tuning = tuning or self._tuning
-        question = understand(query, options)
         trace = _Trace(time.perf_counter(), {})
         repositories = await self._repositories(workspace_id, options)
+        options = in_tree(options, [repository.root for repository in repositories])
+        question = understand(query, options)
         statistics = await self._statistics.of(workspace_id, [(r.id, r.revision) for r in repositories])
         trace.mark("understand")
         asked = asked_names(question)
@@ -151,8 +152,9 @@ class RetrievalService:
         trace.mark("rows")
         kept, dropped, budget = self._fit(shown, options) if whole else (shown, [], BudgetReport(0, 0))
         trace.mark("budget")
-        bundle = _bundle(question, kept, omitted + dropped, budget, freshness, answers, trace)
-        bundle = replace(bundle, files=_ranked_files(files, found, options.limit))
+        bundle = _bundle(question, shown, kept, omitted + dropped, budget, freshness, answers, trace)
+        empty = scope_hints(options, len(shown), len(kept))
+        bundle = replace(bundle, files=_ranked_files(files, found, options.limit), hints=(*bundle.hints, *empty))
         if options.explain:
             bundle = replace(bundle, explanation=_explain(inquiry, answers))
         self._log(workspace_id, bundle, answers)
@@ -257,6 +259,7 @@ async def _rank(work: UnitOfWork, inquiry: _Inquiry) -> list[Ranked]:
 
 def _bundle(
     question: Question,
+    shown: Sequence[ContextItem],
     items: Sequence[ContextItem],
     omitted: Sequence[Omission],
     budget: BudgetReport,
@@ -264,7 +267,8 @@ def _bundle(
     answers: Answers,
     trace: _Trace,
 ) -> ContextBundle:
-    best = max((item.relevance for item in items), default=0.0)
+    # What was found decides, not how much of it fitted.
+    best = max((item.relevance for item in shown), default=0.0)
     result = "hit" if is_hit(best) else "miss"
     trace.timings["total"] = round((time.perf_counter() - trace.started) * 1e3, 3)
     return ContextBundle(

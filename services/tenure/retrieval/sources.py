@@ -113,7 +113,7 @@ class Sources:
         scope = SearchFilter(
             repository_ids=options.repository_ids,
             paths=options.file_scope,
-            directories=tuple(folder.strip("/") for folder in options.directory_scope),
+            directories=options.directory_scope,
             languages=options.languages,
             with_tests=question.wants_tests,
         )

@@ -68,7 +68,8 @@ def options(
         str, typer.Option(envvar="TENURE_PROFILE", help="A profile in config/, or a YAML file.")
     ] = "embedded",
     home: Annotated[
-        Path | None, typer.Option(help="Where everything is stored (TENURE_HOME, ~/.local/share/tenure).")
+        str | None,
+        typer.Option(metavar="<path>", help="Where everything is stored (TENURE_HOME, ~/.local/share/tenure)."),
     ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", help="Override a setting: section.key=value.")] = None,
     workspace: Annotated[
@@ -86,7 +87,7 @@ def options(
     del version_  # its callback has printed it
     flags = parse_flags(set_ or [])
     if home is not None:
-        flags["home"] = str(home)
+        flags["home"] = home
     context.obj = Session(
         profile=profile_of(profile),
         flags=flags,
