@@ -225,6 +225,25 @@ async def test_nothing_outside_the_scope_is_answered(
     assert set(await library.paths("fetch_order_id fetchOrderTotal", **scope)) == allowed
 
 
+async def test_an_answer_that_does_not_fit_is_a_hit_and_says_what_to_raise(library: Library) -> None:
+    bundle = await library.retrieve("fetch_order_id", max_tokens=10)
+    assert (bundle.result, bundle.items) == ("hit", ())
+    assert any("max_tokens 10 holds none" in hint for hint in bundle.hints)
+
+
+async def test_a_scope_that_holds_nothing_is_named(library: Library) -> None:
+    bundle = await library.retrieve("fetch_order_id", directory_scope=("nowhere",))
+    assert bundle.items == ()
+    assert any("in this scope" in hint for hint in bundle.hints)
+    (item, *_) = (await library.retrieve("fetch_order_id", file_scope=("./rooms//../cases.py",))).items
+    assert item.path == "cases.py"
+
+
+async def test_a_dotted_name_of_thousands_of_parts_is_data(library: Library) -> None:
+    bundle = await library.retrieve(f"{'.'.join('a' * 40_000)} fetch_order_id")
+    assert bundle.items
+
+
 @pytest.mark.parametrize("max_tokens", [0, 50, 150, 400, 1200, 8000])
 async def test_the_budget_counts_the_rendered_block_exactly(library: Library, max_tokens: int) -> None:
     bundle = await library.retrieve("fetch_order_id in a room with a pump", max_tokens=max_tokens)

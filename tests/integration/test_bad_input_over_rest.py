@@ -225,6 +225,8 @@ async def test_an_option_outside_its_bounds_is_named(place: Place, options: dict
         ({"type": "invented"}, "body.type"),
         ({"at": "2026-01-01T00:00:00"}, "body.at"),
         ({"at": "2126-01-01T00:00:00Z"}, "lies in the future"),
+        ({"at": "0001-01-01T00:00:00+23:59"}, "is before 1970"),
+        ({"payload_version": 10**20}, "body.payload_version"),
         ({"id": ""}, "body.id"),
         ({"payload": {"x": "é" * 200_000}}, "larger than"),
         ({"payload": [1]}, "body.payload"),

@@ -199,6 +199,7 @@ async def test_an_edit_that_keeps_size_and_time_is_found(tmp_path: Path) -> None
         os.utime(target, ns=(before.st_atime_ns, before.st_mtime_ns))
         answer = await ask(stack, workspace, "alpha_2")
         stale = {item["path"]: item["is_stale"] for item in answer["items"] if item["path"]}
+        assert answer["freshness"][0]["is_stale"]
         assert stale["part2.py"]
         assert not stale.get("part3.py", False)
         await sync(stack, workspace, repository)

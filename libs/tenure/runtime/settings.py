@@ -159,7 +159,7 @@ def load_settings(
         _assign(loaded, name, value, origins, f"the flag {name}")
     _refuse_nul(loaded, "")
     loaded.setdefault("profile", path.stem)
-    loaded["home"] = _home(loaded.get("home", DEFAULT_HOME))
+    loaded["home"] = _home(loaded.get("home") or DEFAULT_HOME)
     try:
         return Settings.model_validate(loaded)
     except ValidationError as error:
@@ -287,8 +287,6 @@ def _refuse_nul(value: object, name: str) -> None:
 
 
 def _home(value: object) -> Path:
-    if not str(value).strip():
-        raise InvalidInput("the home is empty; set TENURE_HOME (or --home) to a folder, or leave it out")
     try:
         return Path(str(value)).expanduser().absolute()
     except RuntimeError as error:

@@ -61,10 +61,7 @@ def scope_hints(options: RetrieveOptions, found: int, shown: int) -> list[str]:
     if found:
         return [f"max_tokens {options.max_tokens} holds none of the {found} items that were found; raise it"]
     if options.file_scope or options.directory_scope or options.languages:
-        return [
-            "nothing was found inside the given scope; paths are relative to the repository's root (`src/app.py`), "
-            "languages are names like `python`"
-        ]
+        return ["nothing was found in this scope; paths are relative to the repository's root, as in `src/app.py`"]
     return []
 
 

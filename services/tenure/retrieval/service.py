@@ -270,6 +270,8 @@ def _bundle(
     # What was found decides, not how much of it fitted.
     best = max((item.relevance for item in shown), default=0.0)
     result = "hit" if is_hit(best) else "miss"
+    behind = {item.repository_id for item in shown if item.is_stale}
+    freshness = [replace(one, is_stale=one.is_stale or one.repository_id in behind) for one in freshness]
     trace.timings["total"] = round((time.perf_counter() - trace.started) * 1e3, 3)
     return ContextBundle(
         query=question.text,

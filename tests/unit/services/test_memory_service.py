@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +113,10 @@ async def test_a_bad_event_refuses_its_whole_batch(bench: Bench) -> None:
 
 async def test_a_time_ahead_of_the_clock_or_without_zone_is_refused(bench: Bench) -> None:
     early = Event("a", EventType.EDIT, bench.clock.now().replace(hour=13), {})
+    zone = timezone(timedelta(hours=23, minutes=59))
+    for ancient in (datetime(1, 1, 1, tzinfo=zone), datetime(1969, 12, 31, tzinfo=UTC)):
+        with pytest.raises(InvalidInput, match="is before 1970"):
+            await bench.memory.ingest(OURS, [Event("a", EventType.EDIT, ancient, {})])
     with pytest.raises(InvalidInput, match="lies in the future"):
         await bench.memory.ingest(OURS, [early])
     naive = Event("a", EventType.EDIT, bench.clock.now().replace(tzinfo=None), {})

@@ -3,7 +3,6 @@
 import io
 import sys
 from importlib.metadata import version
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -87,6 +86,8 @@ def options(
     del version_  # its callback has printed it
     flags = parse_flags(set_ or [])
     if home is not None:
+        if not home.strip():
+            raise typer.BadParameter("the home is empty; name a folder, or leave --home out", param_hint="--home")
         flags["home"] = home
     context.obj = Session(
         profile=profile_of(profile),
