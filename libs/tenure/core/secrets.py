@@ -22,8 +22,8 @@ _TOKEN, _OTHER = b"a", b" "
 _TOKEN_CHARS = frozenset((string.ascii_letters + string.digits + "_-").encode())
 _CLASSES = bytes(_TOKEN[0] if byte in _TOKEN_CHARS else _OTHER[0] for byte in range(256))
 _TOKEN_RUN = _TOKEN * shapes.MIN_TOKEN_RUN
-_LEFT_CONTEXT = 40
-"""Characters before a token run in which its prefix may begin (`SG.`, `hooks.slack.com/services/T0/B0/`)."""
+_LEFT_CONTEXT = 80
+"""Characters before a token run in which its prefix may begin: a webhook's host, path and two ids are up to 70."""
 _VALUE_INDENT = 64
 """Indentation and key of a `value:` that is looked for below a telling name."""
 _NOT_SPACE = re.compile(r"\S")
