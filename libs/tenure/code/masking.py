@@ -136,7 +136,7 @@ pgpass.conf .my.cnf .git-credentials .dockercfg .dockerconfigjson .htpasswd htpa
 .vault-token .terraformrc credentials credentials.json credentials.yml.enc client_secret.json
 client_secrets.json service-account.json service_account.json serviceaccount.json
 application_default_credentials.json secrets.yml secrets.yaml secrets.json secrets.toml .secrets master.key
-shadow .rediscli_auth .kaggle.json
+shadow .rediscli_auth .kaggle.json terraform.tfvars terraform.tfvars.json secret.tfvars secrets.tfvars
 """
 _KEY_NAMES = frozenset(_KEY_NAME_LIST.split())
 _KEY_PATHS = (
@@ -150,19 +150,29 @@ _KEY_PATHS = (
 _KEY_NAME_PATTERN = re.compile(
     r"(?:client_secret|service[-_]?account|gcp[-_]?key|firebase-adminsdk)[\w.@-]*\.json|.*\.tfstate(?:\.backup)?|.*\.kubeconfig|id_(?:rsa|dsa|ecdsa|ed25519)[\w.-]*"
 )
-_ENVIRONMENT = re.compile(r"\.env(?:rc|\..+)?|.+\.env")
+_ENVIRONMENT = re.compile(r"\.env(?:rc)?(?:[._ -].+)?|.+\.env")
 _SHARED_ENVIRONMENT = re.compile(
-    r".*\.(?:example|sample|template|tmpl|dist|schema|defaults?)(?:\.\w+)?|(?:example|sample|template)\.env"
+    r".*[._-](?:example|sample|template|tmpl|dist|schema|defaults?)(?:\.\w+)?|(?:example|sample|template)\.env"
 )
+_BACKUP = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|sav|swp|swo|swn|copy|tmp)~?\d{0,2}|[. _-]copy)$")
+"""What editors and people put behind the name of a copy."""
+_MAX_BACKUPS = 4
+"""Copies of copies of copies; a name made of more such suffixes is no one's."""
 
 
-def is_key_file(path: str) -> bool:
-    """Whether a file is there to hold secrets, by its path alone, so that nobody reads it: `.env`, keys, credentials.
+def _original_names(name: str) -> tuple[str, ...]:
+    """The names that a file may be a copy of: its own without backup suffixes, and without the sign before an editor's copy.
 
-    `.env.example` and its like are no key files; nor is a public key, `id_rsa.pub`.
+    Vim keeps `server.key` in `.server.key.swp`, Emacs in `#server.key#`.
     """
-    lowered = path.replace("\\", "/").lower()
-    name = lowered.rsplit("/", 1)[-1]
+    original = name[1:-1] if len(name) > 2 and name[0] == name[-1] == "#" else name
+    original = original.removeprefix(".#")
+    for _ in range(_MAX_BACKUPS):
+        original = _BACKUP.sub("", original) or original
+    return (original,) if original == name else (original, original.removeprefix("."))
+
+
+def _is_key_name(name: str) -> bool:
     if name.endswith(".pub"):
         return False
     if _ENVIRONMENT.fullmatch(name):
@@ -171,5 +181,18 @@ def is_key_file(path: str) -> bool:
         name in _KEY_NAMES
         or PurePosixPath(name).suffix in _KEY_SUFFIXES
         or _KEY_NAME_PATTERN.fullmatch(name) is not None
-        or any(f"/{lowered}".endswith(f"/{ending}") for ending in _KEY_PATHS)
+    )
+
+
+def is_key_file(path: str) -> bool:
+    """Whether a file is there to hold secrets, by its path alone, so that nobody reads it: `.env`, keys, credentials.
+
+    A copy (`server.key.bak`, `.env~`) is what its original is. `.env.example` and its like are no key files; nor is a
+    public key, `id_rsa.pub`.
+    """
+    lowered = path.replace("\\", "/").lower()
+    folder, _, name = lowered.rpartition("/")
+    return any(
+        _is_key_name(original) or f"/{folder}/{original}".endswith(tuple(f"/{ending}" for ending in _KEY_PATHS))
+        for original in _original_names(name)
     )

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 from itertools import pairwise
 
+from tenure.core.secret_commands import COMMAND_MARKS, command_secrets
 from tenure.core.secret_shapes import is_placeholder
 
 
@@ -37,37 +38,58 @@ NAME_MARKS = (
     b"auth",
     b"bearer",
     b"cookie",
-    b"curl",
-    b"mysql",
-    b"mariadb",
+    b"psk",
+    b"pw",
+    *(mark.encode() for mark in COMMAND_MARKS),
 )
 """Lower-case; a line without any of them is never looked at by the rules of this module, random strings excepted."""
 
-_STRONG = (
-    r"password|passwd|passphrase|passcode|pwd|(?<=[_\"'.-])pass|(?:client|app|consumer|webhook|signing)[_-]?secret"
-    r"|secret[_-]?(?:access[_-]?)?key"
+STRONG_NAME = (
+    r"password|passwort|passwd|passphrase|passcode|pwd|(?<=[_\"'.-])pass|(?<![a-z])(?:db|root|user|admin|smtp|mail|ftp|ssh)pass"
+    r"|(?<![a-z0-9])pass(?=[\"']?\s?[:=])|(?<![a-z0-9])(?:pw|psk)(?![a-z])|(?-i:(?<=[a-z])P(?:w|W|sk|SK))(?![a-z])"
+    r"|(?:client|app|consumer|webhook|signing)[_-]?secret|secret[_-]?(?:access[_-]?)?key"
 )
-_WEAK = (
+"""Whatever stands behind such a name in configuration is a secret."""
+WEAK_NAME = (
     r"(?:api|access|private|signing|encryption|encrypt|account|auth|master|service|deploy|license|session|hmac|jwt)[_ -]?key"
     r"|token|secret|credentials?|(?<![a-z])auth|cookie"
 )
+"""What stands behind such a name is a secret only if it looks like one."""
+NAME_END = r"(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|staging|test|live|old|new|default|value|b64|base64))?"
+_VALUE_BELOW = r"[\"']?[,:]?[^\S\n]*(?:#[^\n]{0,512})?\n(?:[^\S\n]*(?:#[^\n]{0,512})?\n){0,3}\s{0,64}-?\s?[\"']?value[\"']?\s?[:=]\s?"
+"""`name: DB_PASSWORD`, perhaps comments, then `value: ` on a line of its own."""
+_VALUE_BESIDE = r"[\"']?\s?,\s{0,8}[\"']?value[\"']?\s?[:=]\s?"
+"""`{"name": "DB_PASSWORD", "value": `."""
+_VALUE_TAG = r"</(?:name|key)>\s{0,64}<(?:value|string)>"
 _NAMED = re.compile(
-    rf"(?:(?P<strong>{_STRONG})|(?P<weak>{_WEAK}))"
-    r"(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|staging|test|live|old|new|default|value|b64|base64))?"
-    r"(?:\\?[\"'])?\]?"
-    r"(?P<separator>[^\S\n]{0,32}(?:=>|:=|=|:)[^\S\n]{0,32}|\"?\s+value\s?=\s?|\"?[,:]?\s*\n\s*-?\s?\"?value\"?\s?:\s?|>(?=[^<\n]{1,512}</))"
-    r"(?:[bruf]{0,2}(?P<quote>\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
+    rf"(?:(?P<strong>{STRONG_NAME})|(?P<weak>{WEAK_NAME})){NAME_END}"
+    r"(?:\\?[\"']|`(?=:\s)|\*{1,3}(?=[^\S\n]{0,8}[:=]))?\]?"
+    r"(?P<separator>[^\S\n]{0,32}(?:=>|:=|=|:)(?:[*_]{1,3}(?=[^\S\n]))?[^\S\n]{0,32}|\"?\s+value\s?=\s?"
+    rf"|{_VALUE_BELOW}|{_VALUE_BESIDE}|{_VALUE_TAG}|>(?=[^<\n]{{1,512}}</))"
+    r"(?:[bruf]{0,2}(?P<quote>\"{3}|'{3}|\\?[\"'`])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
     r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
     re.IGNORECASE,
 )
 _FLAG = re.compile(
-    rf"(?<![\w-])--?[a-z-]{{0,40}}(?:{_STRONG}|{_WEAK})\s{{1,8}}(?P<quote>[\"']?)(?P<value>[^\s\"'-][^\s\"']{{3,1024}})(?P=quote)",
+    rf"(?<![\w-])--?[a-z-]{{0,40}}(?:{STRONG_NAME}|{WEAK_NAME})\s{{1,8}}(?P<quote>[\"']?)(?P<value>[^\s\"'-][^\s\"']{{3,1024}})(?P=quote)",
     re.IGNORECASE,
 )
 _SPOKEN = re.compile(
     r"(?:password|passwd|passphrase|pwd)\s{1,8}(?:(?:is|was|to|of)\s{1,8})?[\"'`]?(?P<value>[^\s\"'`=:]{8,128})",
     re.IGNORECASE,
 )
+_SAID = re.compile(
+    r"(?:password|passwd|passphrase|passcode|pwd|(?<!\w)pw)(?:\s{1,8}(?:for|of|on|to|at)(?:\s{1,8}[\w.@/-]{1,64}){1,5}?)?"
+    r"\s{1,8}(?:is|was)(?:\s{1,8}now)?\s{0,8}(?::\s{0,8}[\"'`]?|\s[\"'`])(?P<value>[^\s\"'`]{4,128})",
+    re.IGNORECASE,
+)
+"""`my password is: X`, ``the password for the lab is `X` ``: the sign before the value says that it is meant as one."""
+_CELL = re.compile(
+    rf"\|[^\S\n]*[*_`\"]{{0,3}}[\w .-]{{0,32}}?(?:{STRONG_NAME}){NAME_END}[*_`\":]{{0,4}}[^\S\n]*\|"
+    r"[^\S\n]*[*`\"]{0,3}(?P<value>[^\s|`\"]{4,256}?)[*`\"]{0,3}[^\S\n]*\|",
+    re.IGNORECASE,
+)
+"""A table's row: a password's name in one cell, its value in the next."""
 _NETRC = re.compile(r"\b(?:login|account)\s+[\w.@-]{1,256}\s+password\s+(?P<value>\S{1,256})", re.IGNORECASE)
 _HEADER = re.compile(
     r"(?:authorization[\"']?\]?\s{0,8}[:=,]\s{0,8}\\?[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot)\s{1,8})?|\bbearer\s{1,8})"
@@ -76,14 +98,6 @@ _HEADER = re.compile(
 )
 _HEADER_KEY = re.compile(r"\d|^(?=.{16})\w*[a-z][A-Z]\w*[a-z][A-Z]")
 """A digit, or base64 without one: `Authorization: Basic Authentication` names a scheme."""
-_CURL = r"\bcurl\b[^\n]{0,512}?\s(?:-u|--user|--proxy-user)[ =]{0,4}[\"']?[^\s:\"']{1,128}:(?P<value>[^\s\"']{1,256})"
-_MYSQL = r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n]{0,256}?\s-p(?P<value>[^\s\"']{3,256})"
-_SSHPASS = r"\bsshpass\s{1,8}-p[ =]{0,4}[\"']?(?P<value>[^\s\"']{1,256})"
-_COMMANDS = tuple(
-    (program, re.compile(pattern))
-    for program, pattern in (("curl", _CURL), ("mysql", _MYSQL), ("mariadb", _MYSQL), ("sshpass", _SSHPASS))
-)
-"""Programs that take a password as an argument."""
 _RANDOM_RUN = re.compile(r"(?<![A-Za-z0-9_+=./%-])[A-Za-z0-9_+=-]{32,512}(?![A-Za-z0-9_+=./%-])")
 _HASH_BEFORE = re.compile(
     r"(?:sha\d{1,3}|md5|h1|integrity|checksum|digest|hash|etag|ssh-\w+|ecdsa[\w-]*|public[_-]?key)\W{0,4}$",
@@ -103,8 +117,11 @@ _MIN_PIN_DIGITS = 6
 """A shorter number after a password's name is a count."""
 _CONSTANT_NAME = re.compile(r"[A-Z0-9_.-]+")
 
+MIN_STRONG_CHARS = 3
+"""A value of a password's name is a secret from this length on."""
 MIN_WEAK_CHARS = 8
 """A value of a name that is often harmless (token, key) is a secret from this length on."""
+MIN_TOLD_CHARS = 5
 MIN_RANDOM_CHARS = 12
 MIN_RANDOM_ENTROPY = 3.0
 """Bits per character; English words of this length stay below, 12 random letters and digits lie near 3.4."""
@@ -150,10 +167,19 @@ def _is_prose(value: str) -> bool:
     return " " in value.strip() and not any(c.isdigit() for c in value)
 
 
+def _is_label(value: str) -> bool:
+    """Whether words in quotes speak of passwords, as the texts of a form do, so that they are none."""
+    return _LABEL.search(value) is not None
+
+
 def _is_strong_value(match: re.Match[str], value: str, strictness: Strictness) -> bool:
-    if len(value) < 3 or _is_prose(value) or (value.isdigit() and len(value) < _MIN_PIN_DIGITS):
+    is_quoted = match["quoted"] is not None
+    is_configuration = strictness is Strictness.CONFIGURATION
+    if not is_configured_value(value, is_quoted=is_quoted and is_configuration):
         return False
-    if strictness is Strictness.CONFIGURATION or match["quoted"] is not None:
+    if match["strong"].lower() == "pass" and _LONE_PASS.search(match.string, max(0, match.start() - 1), match.start()):
+        return is_configuration  # elsewhere `pass: 12` counts what went well
+    if is_configuration or is_quoted:
         return True
     if value.isalpha() or (_IDENTIFIER.fullmatch(value) and not any(c.isdigit() for c in value)):
         # Free text: `PGPASSWORD=letmein psql` is a value, `connect(password=entered)` and `Password: required` are not.
@@ -161,17 +187,39 @@ def _is_strong_value(match: re.Match[str], value: str, strictness: Strictness) -
     return any(c.isalnum() for c in value)
 
 
+_LONE_PASS = re.compile(r"[^\w\"'.-]|^")
+_LABEL = re.compile(
+    r"pass(?:word|wd|phrase|code|wort)|(?:^|\s)(?:your|must|please|enter|invalid|required|forgot|reset|confirm|the|is|are|not|to|of|or|for)(?:\s|$)",
+    re.IGNORECASE,
+)
+
+
+def is_configured_value(value: str, *, is_quoted: bool) -> bool:
+    """Whether `value` can be the one of a password's name in configuration: no count, no sentence, not too short."""
+    if len(value) < MIN_STRONG_CHARS or (value.isdigit() and len(value) < _MIN_PIN_DIGITS):
+        return False
+    return not _is_prose(value) or (is_quoted and not _is_label(value))
+
+
+def is_weak_value(value: str, *, is_plain: bool) -> bool:
+    """Whether `value` of a name that is often harmless looks like a secret; `is_plain` where quotes or a key frame it."""
+    if len(value) < MIN_WEAK_CHARS or _VERSION.fullmatch(value) or _SLUG.fullmatch(value):
+        return False
+    return is_random(value) or (is_plain and _has_letter_and_digit(value))
+
+
+def is_code(value: str) -> bool:
+    """Whether a value without quotes is a call, an attribute or a pattern: `get_password()`, `self.token`."""
+    return _CODE.fullmatch(value) is not None
+
+
 def _is_named_value(match: re.Match[str], value: str, strictness: Strictness) -> bool:
     is_quoted = match["quoted"] is not None
-    if is_placeholder(value) or (not is_quoted and _CODE.fullmatch(value)):
+    if is_placeholder(value) or (not is_quoted and is_code(value)):
         return False
     if match["strong"] is not None:
         return _is_strong_value(match, value, strictness)
-    if len(value) < MIN_WEAK_CHARS or _VERSION.fullmatch(value) or _SLUG.fullmatch(value):
-        return False
-    if is_quoted or strictness is Strictness.CONFIGURATION:
-        return _has_letter_and_digit(value) or is_random(value)
-    return is_random(value)
+    return is_weak_value(value, is_plain=is_quoted or strictness is Strictness.CONFIGURATION)
 
 
 def _named(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
@@ -179,7 +227,7 @@ def _named(text: str, start: int, end: int, strictness: Strictness) -> Iterator[
         group = "quoted" if match["quoted"] is not None else "bare"
         value = match[group]
         if group == "bare":
-            value = value.split("</", 1)[0] if match["separator"] == ">" else value.rstrip(",;:)]}")
+            value = value.split("</", 1)[0] if match["separator"].endswith(">") else value.rstrip(",;:)]}")
         elif _HAS_SCHEME.match(value):
             continue
         if value and _is_named_value(match, value, strictness):
@@ -200,6 +248,35 @@ def _spoken(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             and _has_letter_and_digit(value)
             and (has_sign or is_random(value))
         ):
+            yield match.start("value"), match.start("value") + len(value)
+
+
+def _is_told(value: str) -> bool:
+    """Whether a word that is said or tabled to be a password looks like one: letters with digits or signs, no type's name."""
+    has_sign = any(not c.isalnum() and c not in "._-/()[]{}<>,:" for c in value)
+    return (
+        not is_placeholder(value)
+        and not _CODE.fullmatch(value)
+        and not _TYPE.fullmatch(value)
+        and _VERSION.fullmatch(value) is None
+        and any(c.isalpha() for c in value)
+        and (has_sign or any(c.isdigit() for c in value))
+        and not value.startswith(("-", "$", "<", "http"))
+    )
+
+
+_TYPE = re.compile(
+    r"(?:sha|md|base|argon|pbkdf|utf|hmac|aes|oauth|n?varchar|u?int|string|text|char|scram|rfc|x|v|h|step|section|table|note)"
+    r"[-_]?\d[\w.-]*|\d+(?:st|nd|rd|th|px|ms|s|m|h|d)|bcrypt.*|[a-z]+://.*|\w+(?:[?!]|\(s\))",
+    re.IGNORECASE,
+)
+"""Words with digits or signs that documents put beside a password's name: algorithms, types, ordinals, `required?`."""
+
+
+def _told(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    for match in pattern.finditer(text, start, end):
+        value = match["value"].rstrip(".,;)")
+        if len(value) >= MIN_TOLD_CHARS and _is_told(value):
             yield match.start("value"), match.start("value") + len(value)
 
 
@@ -229,16 +306,18 @@ def named_secrets(text: str, start: int, end: int, strictness: Strictness) -> It
     line = text[start:end].lower()
     if any(sign in line for sign in ("=", ":", ">", "value")):
         yield from _named(text, start, end, strictness)
-    if "passw" in line or "passphrase" in line or "pwd" in line:
+    if any(name in line for name in ("passw", "passphrase", "passcode", "pwd", "pw")):
         yield from _spoken(text, start, end)
+        yield from _told(_SAID, text, start, end)
         yield from _plain(_NETRC, text, start, end)
+    if line.count("|") > 1:
+        yield from _told(_CELL, text, start, end)
     if "bearer" in line or "authorization" in line:
         yield from _headers(text, start, end)
     if "-" in line:
         yield from _flags(text, start, end)
-        for program, command in _COMMANDS:
-            if program in line:
-                yield from _plain(command, text, start, end)
+    for pattern in command_secrets(line):
+        yield from _plain(pattern, text, start, end)
 
 
 def bare_secrets(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -49,8 +49,31 @@ _VENDOR_SHAPES: tuple[tuple[str, str], ...] = (
     (r"sq0(?:csp|atp)-", r"[\w-]{22,43}"),  # Square
     (r"LTAI", r"[A-Za-z0-9]{16,24}(?![A-Za-z0-9])"),  # Alibaba Cloud
     (r"AGE-SECRET-KEY-1", r"[0-9A-Z]{58}"),
-    (r"discord(?:app)?\.com/api/webhooks/", r"\d+/[\w-]{60,80}"),
-    (r"hooks\.slack\.com/services/", r"T\w+/B\w+/\w{16,64}"),
+    (r"tnr_", r"[\w-]{43}(?![\w-])"),  # our own
+    (r"xai-", r"[A-Za-z0-9]{40,128}(?![\w-])"),
+    (r"r8_", r"[A-Za-z0-9]{37}(?!\w)"),  # Replicate
+    (r"nvapi-", r"[\w-]{40,128}"),  # NVIDIA
+    (r"pul-", r"[a-f0-9]{40}(?![\w-])"),  # Pulumi
+    (r"(?<![+/])EAA[B-Z]", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{60,512}(?![\w+/-])"),  # Facebook; no line of base64 data
+    (r"EAAA", r"(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{60}(?![\w+/-])"),  # Square
+    (r"pplx-", r"[A-Za-z0-9]{40,64}(?![\w-])"),  # Perplexity
+    (r"csk-", r"[a-z0-9]{40,64}(?![\w-])"),  # Cerebras
+    (r"tgp_v1_", r"[\w-]{40,64}"),  # Together
+    (r"lsv2_(?:pt|sk)_", r"[a-f0-9]{32}_[a-f0-9]{10}"),  # LangSmith
+    (r"ntn_", r"[A-Za-z0-9]{40,64}(?!\w)"),  # Notion
+    (r"fig[dou]_", r"[\w-]{40,64}"),  # Figma
+    (r"pat(?=[A-Za-z0-9]{14}\.)", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}"),  # Airtable
+    (r"pscale_(?:tkn|oauth|pw)_", r"[\w.=-]{32,64}"),  # PlanetScale
+    (r"tskey-[a-z]+-", r"[\w-]{20,128}"),  # Tailscale
+    (r"xkeysib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),  # Brevo
+    (r"nfp_", r"[A-Za-z0-9]{36,64}(?!\w)"),  # Netlify
+    (r"dckr_oat_", r"[\w-]{20,64}"),
+    (r"sq[apu]_", r"[a-f0-9]{40}(?!\w)"),  # SonarQube
+    (r"HRKU-", r"[\w-]{36,80}"),  # Heroku
+    (r"(?:bot)?\d{8,12}:", r"(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{35}(?![\w-])"),  # Telegram
+    (r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/", r"\d+/[\w-]{60,80}"),
+    (r"hooks\.slack\.com/(?:services|workflows|triggers)/", r"\w{2,20}/\w{2,20}/(?:\d+/)?\w{16,64}"),
+    (r"webhook\.office\.com/webhookb2/", r"[\w@-]{32,80}/IncomingWebhook/[a-f0-9]{32}/[\w-]{32,80}"),
 )
 
 VENDOR_PREFIX = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(dict.fromkeys(p for p, _ in _VENDOR_SHAPES)) + ")")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tenure.core import secret_shapes as shapes
+from tenure.core.secret_blocks import block_secrets
 from tenure.core.secret_names import NAME_MARKS, Strictness, bare_secrets, named_secrets
 
 Span = tuple[int, int]
@@ -22,10 +23,12 @@ _TOKEN, _OTHER = b"a", b" "
 _TOKEN_CHARS = frozenset((string.ascii_letters + string.digits + "_-").encode())
 _CLASSES = bytes(_TOKEN[0] if byte in _TOKEN_CHARS else _OTHER[0] for byte in range(256))
 _TOKEN_RUN = _TOKEN * shapes.MIN_TOKEN_RUN
-_LEFT_CONTEXT = 40
-"""Characters before a token run in which its prefix may begin (`SG.`, `hooks.slack.com/services/T0/B0/`)."""
-_VALUE_INDENT = 64
-"""Indentation and key of a `value:` that is looked for below a telling name."""
+_LEFT_CONTEXT = 80
+"""Characters before a token run in which its prefix may begin: a webhook's host, path and two ids are up to 70."""
+_VALUE_LINE = re.compile(
+    r"\n(?:[^\S\n]{0,64}(?:#[^\n]{0,512})?\n){0,3}[^\S\n]{0,64}-?[ \"']{0,3}(?:value\b|<value>|<string>)[^\n]*"
+)
+"""`value: ...` below a telling name, as in a list of named environment variables; comments may stand between."""
 _NOT_SPACE = re.compile(r"\S")
 
 
@@ -115,11 +118,6 @@ def _private_keys(scan: _Scan) -> Iterator[Span]:
                 yield begin.end(), shapes.private_key_end(scan.text, begin.end())
 
 
-def _has_value_below(text: str, end: int) -> bool:
-    """Whether the line after `end` goes on with `value: ...`, as in a list of named environment variables."""
-    return text[end + 1 : end + _VALUE_INDENT].lstrip(' -"').startswith("value")
-
-
 def _find(text: str, strictness: Strictness, second_opinion: Detector | None) -> Iterator[Span]:
     scan = _Scan(text, text.encode("ascii", "replace"))
     yield from _private_keys(scan)
@@ -142,8 +140,9 @@ def _find(text: str, strictness: Strictness, second_opinion: Detector | None) ->
 def _surrounded(scan: _Scan, named: set[Span], long_worded: set[Span], strictness: Strictness) -> Iterator[Span]:
     """Secrets that their surroundings give away, and bare random strings where the text may hold them."""
     for start, end in named:
-        reach = scan.line(end + 1)[1] if _has_value_below(scan.text, end) else end
-        yield from named_secrets(scan.text, start, reach, strictness)
+        value_line = _VALUE_LINE.match(scan.text, end)
+        yield from named_secrets(scan.text, start, value_line.end() if value_line else end, strictness)
+        yield from block_secrets(scan.text, start, end, strictness)
     if strictness is not Strictness.DOCUMENT:
         for start, end in long_worded:
             yield from bare_secrets(scan.text, start, end)

@@ -35,6 +35,22 @@ TOKENS = {
     "digitalocean": "dop_v1_" + HEX,
     "hugging face": "hf_" + (LETTERS + LETTERS)[:34],
     "slack hook": "https://hooks.slack.com/services/T0AB/B0CD/" + LETTERS[:24],
+    "slack hook of real length": "https://hooks.slack.com/services/T03AB12CD9K/B04FG56HI7L/" + LETTERS[:24],
+    "slack workflow": "https://hooks.slack.com/triggers/T03AB12CD9K/7123456789012/" + HEX[:32],
+    "discord hook": "https://discord.com/api/webhooks/1098765432109876543/" + (LETTERS * 3)[:68],
+    "discord hook, versioned": "https://discordapp.com/api/v10/webhooks/1098765432109876543/" + (LETTERS * 3)[:68],
+    "our own": "tnr_" + (LETTERS[:20] + "-_" + LETTERS)[:43],
+    "xai": "xai-" + (LETTERS * 3)[:80],
+    "replicate": "r8_" + (LETTERS * 2)[:37],
+    "nvidia": "nvapi-" + (LETTERS[:30] + "-_" + LETTERS * 2)[:64],
+    "pulumi": "pul-" + HEX[:40],
+    "facebook": "EAAC" + (LETTERS * 6)[:170],
+    "square": "EAAA" + (LETTERS * 2)[:60],
+    "telegram": "7123456789:" + "AA" + (LETTERS * 2)[:33],
+    "telegram of a URL": "bot7123456789:" + "AA" + (LETTERS * 2)[:33],
+    "perplexity": "pplx-" + (LETTERS * 2)[:48],
+    "notion": "ntn_" + (LETTERS * 2)[:46],
+    "airtable": "pat" + LETTERS[:14] + "." + HEX,
 }
 ANY = st.sampled_from(list(Strictness))
 LOOSE = [Strictness.DOCUMENT, Strictness.CONFIGURATION, Strictness.FREE_TEXT]
@@ -228,6 +244,12 @@ def test_in_configuration_any_value_of_a_passwords_name_is_one(text, secret):
         "ghp_" + "x" * 36,
         "sk-" + "toggleable__content-estimator-label",
         "task-force_on_something_rather_long_and_dull",
+        "tnr_is_the_prefix_of_every_key_that_we_make",
+        "r8_register_of_a_machine_with_sixteen_of_them and xai-grok-beta-for-everybody-at-home",
+        "12345678:lower-case-words-joined-to-35-chars",
+        "line 12345678: ordinary_identifier_with_many_words",
+        "data:x;base64,AAA/EAAC" + LETTERS * 3,
+        "https://hooks.slack.com/services/your/webhook/url and https://discord.com/api/webhooks/id/token",
     ],
 )
 @pytest.mark.parametrize("strictness", [Strictness.SOURCE, Strictness.DOCUMENT, Strictness.FREE_TEXT])

@@ -1,0 +1,123 @@
+"""Secrets that stand below or beside a telling name in a block, a list or a text of several lines.
+
+`password: |`, `password = \"\"\"`, `passwords: [...]`, `passwords:` with `- ` items; the names are those of `secret_names`.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+
+from tenure.core.secret_names import (
+    NAME_END,
+    STRONG_NAME,
+    WEAK_NAME,
+    Strictness,
+    is_code,
+    is_configured_value,
+    is_weak_value,
+)
+from tenure.core.secret_shapes import is_placeholder
+
+_Judge = Callable[[str, str], bool]
+"""Tells whether a value, with the quote around it or '', is a secret."""
+
+_OPENER = re.compile(
+    rf"(?:(?P<strong>{STRONG_NAME})|(?P<weak>{WEAK_NAME})){NAME_END}(?P<plural>e?s)?[\"'`]?[^\S\n]{{0,8}}[:=][^\S\n]{{0,8}}"
+    r"(?P<opened>[|>][-+\d]{0,2}(?=\s*(?:#|$))|\"{3}|'{3}|\[|\\?\s*$|(?=\#))",
+    re.IGNORECASE,
+)
+_MAX_LINES = 64
+"""Lines of a block that are looked at: a key in PEM is longer, but has a rule of its own."""
+_MAX_LIST_CHARS = 4096
+_LINE = re.compile(r"\n(?P<indent>[^\S\n]*)(?P<value>[^\n]*)")
+_ITEM = re.compile(
+    r"(?P<quote>\\?[\"'])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,512})(?P=quote)|(?<=\s)(?:#|//)[^\n]*|(?P<bare>[^\s,\[\]\"'#\\{}]{1,512})"
+)
+_DASHED = re.compile(r"-\s{1,8}(?P<quote>[\"']?)(?P<value>[^\n]*?)(?P=quote)\s*(?:\s#[^\n]*)?")
+_ENTRY = re.compile(r"[\w.\"'-]+\s?[:=](?:\s.*)?", re.DOTALL)
+"""A key with a value of its own: the block holds settings and not one secret."""
+
+
+def _judge(opener: re.Match[str], strictness: Strictness, *, needs_looks: bool) -> _Judge:
+    """What counts as a secret behind `opener`; `needs_looks` where even a password's name is no proof."""
+    is_configuration = strictness is Strictness.CONFIGURATION
+
+    def is_secret(value: str, quote: str) -> bool:
+        is_quoted = quote != ""
+        if is_placeholder(value) or (not is_quoted and (is_code(value) or _ENTRY.fullmatch(value))):
+            return False
+        if opener["strong"] is not None and not needs_looks and (is_quoted or is_configuration):
+            return is_configured_value(value, is_quoted=is_quoted and is_configuration)
+        return is_weak_value(value, is_plain=is_quoted or is_configuration)
+
+    return is_secret
+
+
+def _indented(text: str, end: int, indent: int) -> Iterator[tuple[int, str]]:
+    """Start and text of the lines after `end` that are indented by more than `indent`."""
+    for _ in range(_MAX_LINES):
+        line = _LINE.match(text, end)
+        if line is None or (line["value"].strip() and len(line["indent"]) <= indent):
+            return
+        yield line.start("value"), line["value"].rstrip()
+        end = line.end()
+
+
+def _block(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tuple[int, int]]:
+    for start, value in _indented(text, end, indent):
+        if value and is_secret(value, ""):
+            yield start, start + len(value)
+
+
+def _long_text(text: str, begin: int, quote: str, is_secret: _Judge) -> Iterator[tuple[int, int]]:
+    """The lines of a text in triple quotes; one that is closed on its own line is a quoted value like any other."""
+    closed = text.find(quote, begin, begin + _MAX_LIST_CHARS)
+    if closed < 0 or "\n" not in text[begin:closed]:
+        return
+    for line in re.finditer(r"[^\s\\][^\n]*[^\s\\]", text[begin:closed]):
+        if is_secret(line[0], ""):
+            yield begin + line.start(), begin + line.end()
+
+
+def _listed(text: str, begin: int, is_secret: _Judge, *, may_be_bare: bool) -> Iterator[tuple[int, int]]:
+    closed = text.find("]", begin, begin + _MAX_LIST_CHARS)
+    for item in _ITEM.finditer(text, begin, closed if closed >= 0 else begin):
+        group = "quoted" if item["quoted"] is not None else "bare"
+        if item[group] and (group == "quoted" or may_be_bare) and is_secret(item[group], item["quote"] or ""):
+            yield item.span(group)
+
+
+def _dashed(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tuple[int, int]]:
+    for start, line in _indented(text, end, indent - 1):  # a list may stand as far left as its name
+        item = _DASHED.fullmatch(line)
+        if line and item is None:
+            return
+        if item is not None and is_secret(item["value"], item["quote"]):
+            yield start + item.start("value"), start + item.end("value")
+
+
+def _next_line(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tuple[int, int]]:
+    start, line = next(_indented(text, end, indent), (end, ""))
+    value = line.strip("\"'")
+    if value and " " not in value and not line.startswith("-") and is_secret(value, "" if line == value else line[0]):
+        begin = start + line.index(value)
+        yield begin, begin + len(value)
+
+
+def block_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
+    """Spans of secrets that a name on the line `text[start:end]` opens a block, a list or a text of several lines for."""
+    opener = _OPENER.search(text, start, end)
+    if opener is None:
+        return
+    opened, indent = opener["opened"], len(text[start:end]) - len(text[start:end].lstrip())
+    is_plural, is_configuration = opener["plural"] is not None, strictness is Strictness.CONFIGURATION
+    if opened[:1] in ("|", ">"):
+        yield from _block(text, end, indent, _judge(opener, strictness, needs_looks=False))
+    elif opened[:1] in ('"', "'"):
+        yield from _long_text(text, opener.end(), opened, _judge(opener, strictness, needs_looks=False))
+    elif opened == "[":
+        is_secret = _judge(opener, strictness, needs_looks=not is_plural)
+        yield from _listed(text, opener.end(), is_secret, may_be_bare=is_configuration)
+    elif is_plural:
+        yield from _dashed(text, end, indent, _judge(opener, strictness, needs_looks=False))
+    elif is_configuration:
+        yield from _next_line(text, end, indent, _judge(opener, strictness, needs_looks=True))
