@@ -91,7 +91,7 @@ def recover(source: bytes, known: Sequence[Definition], is_wrecked: bool, read: 
     lost = lost[:MAX_PIECES]
     rows = sorted(definition.name_row for definition in known)
     taken: dict[int, Piece] = {}
-    for n, cut in [(n, cut) for n in lost for cut in every[n].attempts()]:
+    for n, cut in [(at, cut) for at in lost for cut in every[at].attempts()]:
         if n in taken:
             continue
         piece = read(cut)
@@ -132,8 +132,8 @@ def _headers(source: bytes) -> Iterator[tuple[re.Match[bytes], bool]]:
     """
     texts, is_open = _texts(source)
     matches = list(_HEADER.finditer(source))
-    ends = [match.start() for match in matches[1:]] + [len(source)]
-    for match, end in zip(matches, ends, strict=True):
+    for n, match in enumerate(matches, 1):
+        end = matches[n].start() if n < len(matches) else len(source)
         is_text = _is_within(texts, match.start())
         if not is_text or (is_open and not _texts(source[match.start() : end])[1]):
             yield match, is_text
