@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import tree_sitter
 
 from tenure.code.languages import python
+from tenure.code.languages.python_pieces import Definition, Piece
 from tenure.code.model import Symbol
 from tenure.core.ids import node_id
 from tenure.core.memory import NodeType, ParseStatus
@@ -31,7 +32,9 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A file's symbols in source order. `tree` is None if parsing failed; `name_rows` are those of the symbols' names."""
+    """A file's symbols in source order. `tree` is None if parsing failed; `name_rows` are those of the symbols' names;
+    `pieces` are read on their own, and go before the tree.
+    """
 
     status: ParseStatus
     reason: str
@@ -41,6 +44,7 @@ class Parsed:
     tree: tree_sitter.Tree | None = None
     doc: str = ""
     is_wrecked: bool = False
+    pieces: Sequence[Piece] = ()
 
 
 class SymbolNames:
@@ -80,15 +84,14 @@ def parse_python(source: bytes, owner: Owner) -> Parsed:
         tree=reading.tree,
         doc=reading.doc,
         is_wrecked=reading.is_wrecked,
+        pieces=reading.pieces,
     )
 
 
-def _symbols(
-    definitions: Sequence[python.Definition], names: SymbolNames
-) -> tuple[list[Symbol], list[python.Definition], int]:
+def _symbols(definitions: Sequence[Definition], names: SymbolNames) -> tuple[list[Symbol], list[Definition], int]:
     """(symbols, their definitions, line of the first one that is nested too deep or 0)."""
     symbols: list[Symbol] = []
-    kept: list[python.Definition] = []
+    kept: list[Definition] = []
     open_ones: list[int] = []
     too_deep = 0
     for definition in definitions:

@@ -159,7 +159,8 @@ def _python(request: PrepareRequest, text: str, language: str) -> _Contents:
     file = _file_part(request, text, language, parsed.doc, _public_names(parsed.symbols))
     exports, references = b"", b""
     if not parsed.is_wrecked:
-        exports, references = extract(parsed.tree.root_node, source, owner.path, parsed.symbols, file.id)
+        root = parsed.tree.root_node
+        exports, references = extract(root, source, owner.path, parsed.symbols, file.id, parsed.pieces)
     return _Contents(
         text=text,
         status=parsed.status,

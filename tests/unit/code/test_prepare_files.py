@@ -237,7 +237,7 @@ def test_old_and_broken_syntax_is_partial_with_its_line_and_the_good_symbols(sou
 
 
 def test_a_name_behind_a_quote_that_is_never_closed_is_no_symbol():
-    prepared = prepare('def open_one():\n    """no end\n    return 1\n\ndef text(): pass\n')
+    prepared = prepare('def open_one():\n    """no end\n    return 1\n\n    def text(): pass\n')
 
     assert list(names(prepared)) == ["open_one"]
     assert "no end" in text_of(prepared)

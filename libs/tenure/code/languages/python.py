@@ -2,13 +2,14 @@
 
 import re
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import tree_sitter
 import tree_sitter_python
 
+from tenure.code.languages.python_pieces import Cut, Definition, Piece, is_covered, recover, stitched
 from tenure.code.languages.python_syntax import MAYBE_OLD, old_syntax, syntax_problem
 from tenure.core.memory import NodeType
 
@@ -102,27 +103,12 @@ class ParsingTimedOut(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
-    """A definition as written. Bytes index the source; rows count from 0; `start` includes decorators."""
-
-    type: NodeType
-    name: str
-    form: str
-    start_byte: int
-    end_byte: int
-    start_row: int
-    end_row: int
-    name_row: int
-    signature: str
-    doc: str
-
-
-@dataclass(frozen=True, slots=True)
 class Reading:
     """The definitions of a file in source order, and {row: column} of its statements; one below a comment begins with it.
 
     `problem` is '' or says what is wrong with the syntax, and where. `is_wrecked` is set if an error spans so many
-    pieces that a query over the tree would take quadratic time.
+    pieces that a query over the tree would take quadratic time. `pieces` are what was read again on its own, for the tree
+    says less, or wrong things, of these stretches.
     """
 
     tree: tree_sitter.Tree
@@ -131,6 +117,7 @@ class Reading:
     doc: str
     problem: str
     is_wrecked: bool
+    pieces: Sequence[Piece] = ()
 
 
 @cache
@@ -168,14 +155,59 @@ def read(source: bytes, seconds: float) -> Reading:
         raise ParsingTimedOut from error
     problem, bogus_from = syntax_problem(tree.root_node, source)
     found = _walk(tree.root_node)
-    return Reading(
+    reading = Reading(
         tree=tree,
         definitions=_definitions(found, source, bogus_from),
-        statements={row: column for row, column in found.statements.items() if row - 1 not in found.comments},
+        statements=found.cut_points(),
         doc=_doc_at(source, _end_of(_BEFORE_MODULE_DOC, source)) or _first_comment(source),
         problem=problem or old_syntax(found.maybe_old, found.definitions, tree.root_node, source),
         is_wrecked=found.is_wrecked,
     )
+    return _mended(reading, source, deadline) if problem else reading
+
+
+def _mended(reading: Reading, source: bytes, deadline: _Deadline) -> Reading:
+    """The reading with what the whole tree lost behind its errors."""
+
+    def read_piece(cut: Cut) -> Piece | None:
+        return _piece(source, cut, deadline)
+
+    pieces = recover(source, reading.definitions, reading.is_wrecked, read_piece)
+    if not pieces:
+        return reading
+    statements = dict(reading.statements)
+    for piece in pieces:
+        for row in range(piece.cut.start_row, piece.cut.end_row):
+            statements.pop(row, None)
+        statements.update(piece.statements)
+    known = {definition.name_row for definition in reading.definitions}
+    read_again = sorted(definition.name_row for piece in pieces for definition in piece.definitions)
+    first = next((row for row in read_again if row not in known), read_again[0])
+    is_rest_wrecked = reading.is_wrecked and not is_covered(pieces, len(source))
+    return replace(
+        reading,
+        definitions=stitched(source, reading.definitions, pieces),
+        statements=dict(sorted(statements.items())),
+        problem=f"{reading.problem}; read again in pieces from line {first + 1} on",
+        is_wrecked=is_rest_wrecked or any(piece.is_wrecked for piece in pieces),
+        pieces=pieces,
+    )
+
+
+def _piece(source: bytes, cut: Cut, deadline: _Deadline) -> Piece | None:
+    parser = tree_sitter.Parser(_language())
+    place = tree_sitter.Range((cut.start_row, 0), (cut.end_row, 0), cut.start, cut.end)
+    parser.included_ranges = [place]
+    try:
+        tree = parser.parse(
+            lambda offset, _: source[offset : min(cut.end, offset + _READ_BYTES)], progress_callback=deadline
+        )
+    except ValueError:
+        return None
+    _, bogus_from = syntax_problem(tree.root_node, source, cut.end)
+    found = _walk(tree.root_node)
+    definitions = _definitions(found, source, bogus_from)
+    return Piece(cut, tree.root_node, definitions, found.cut_points(), found.is_wrecked)
 
 
 @dataclass(slots=True)
@@ -188,6 +220,10 @@ class _Found:
     comments: set[int] = field(default_factory=set)
     maybe_old: list[tree_sitter.Node] = field(default_factory=list)
     is_wrecked: bool = False
+
+    def cut_points(self) -> dict[int, int]:
+        """{row: column} of the statements; one below a comment begins with it."""
+        return {row: column for row, column in self.statements.items() if row - 1 not in self.comments}
 
 
 _MAX_ERROR_WIDTH = 2_000

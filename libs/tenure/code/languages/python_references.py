@@ -26,6 +26,7 @@ from typing import Any
 import tree_sitter
 
 from tenure.code.languages.python_expressions import Root
+from tenure.code.languages.python_pieces import Piece
 from tenure.code.languages.python_scopes import (
     Binding,
     Definition,
@@ -63,13 +64,14 @@ def extract(
     path: str,  # noqa: ARG001 - of every language's contract; Python's references don't depend on the path
     symbols: Sequence[Symbol],
     file_id: str,
+    pieces: Sequence[Piece] = (),
 ) -> tuple[bytes, bytes]:
     """(exports, references) of a parsed file, also of one with syntax errors; equal input gives equal bytes.
 
     `source` are the bytes that were parsed; `symbols` are the file's definitions in source order, whose spans start
-    where the syntax nodes start (with decorators).
+    where the syntax nodes start (with decorators); `pieces` go before the tree for their stretches of the source.
     """
-    found = sweep(root, source, symbols, file_id)
+    found = sweep(root, source, symbols, file_id, pieces)
     visible = _number(found.definitions)
     exports = {
         "f": file_id,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import tree_sitter
 
-from tenure.code.languages.python_events import BLOCKS, CONDITIONS, events_of
+from tenure.code.languages.python_events import BLOCKS, CONDITIONS, stretches_of
 from tenure.code.languages.python_expressions import (
     UNKNOWN_CHAIN,
     Chain,
@@ -19,6 +19,7 @@ from tenure.code.languages.python_expressions import (
     text_of,
 )
 from tenure.code.languages.python_expressions import field as child
+from tenure.code.languages.python_pieces import Piece
 from tenure.code.languages.python_scopes import Binding, Definition, Scope, ScopeKind, Tag, is_dynamic_import
 from tenure.code.languages.python_statements import (
     bound_names,
@@ -88,18 +89,20 @@ class Sweep:
     _chains: dict[bytes, Chain] = field(default_factory=dict)
     _called: set[tuple[bytes, Scope, str]] = field(default_factory=set)
 
-    def run(self, root: tree_sitter.Node) -> None:
-        """Walk the whole tree once."""
+    def run(self, root: tree_sitter.Node, pieces: Sequence[Piece]) -> None:
+        """Walk the whole tree once, and each piece in the place of its stretch. Pieces begin at the module's level."""
         self._spans = [_Span(len(self.source) + 1, self.module, self.file_id)]
         handlers = self._handlers()
         spans = self._spans
-        for start, _end, number, node in events_of(root):
-            while start >= spans[-1].end and len(spans) > 1:
-                spans.pop()
-            if number < 0:
-                self._open_body(node)
-            else:
-                handlers[node.type](node, spans[-1])
+        for events in stretches_of(root, pieces, len(self.source)):
+            del spans[1:]
+            for start, _end, number, node in events:
+                while start >= spans[-1].end and len(spans) > 1:
+                    spans.pop()
+                if number < 0:
+                    self._open_body(node)
+                else:
+                    handlers[node.type](node, spans[-1])
 
     def _handlers(self) -> dict[str, Callable[[tree_sitter.Node, _Span], None]]:
         table: dict[str, Callable[[tree_sitter.Node, _Span], None]] = {
@@ -386,8 +389,10 @@ def _first_argument(call: tree_sitter.Node) -> tree_sitter.Node | None:
     return arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
 
 
-def sweep(root: tree_sitter.Node, source: bytes, symbols: Sequence[Symbol], file_id: str) -> Sweep:
+def sweep(
+    root: tree_sitter.Node, source: bytes, symbols: Sequence[Symbol], file_id: str, pieces: Sequence[Piece] = ()
+) -> Sweep:
     """Everything that the tree binds and refers to, each use owned by the innermost symbol around it, else the file."""
     result = Sweep(source, {symbol.start_byte: symbol for symbol in reversed(symbols)}, file_id)
-    result.run(root)
+    result.run(root, pieces)
     return result

@@ -23,8 +23,8 @@ _MAX_OLD_TOKENS = 50
 """Candidates of one kind that are looked up in the tree; most are in doc strings, and Python 2 shows in many ways."""
 
 
-def syntax_problem(root: tree_sitter.Node, source: bytes) -> tuple[str, int]:
-    """(what is wrong and where, byte from which nothing is code: behind a quote that is never closed)."""
+def syntax_problem(root: tree_sitter.Node, source: bytes, end: int | None = None) -> tuple[str, int]:
+    """(what is wrong and where, byte from which nothing is code: behind a quote that is not closed before `end`)."""
     bogus_from = len(source) + 1
     if not root.has_error:
         return "", bogus_from
@@ -33,7 +33,7 @@ def syntax_problem(root: tree_sitter.Node, source: bytes) -> tuple[str, int]:
         row = error.start_point[0]
         first = row if first < 0 else min(first, row)
         for child in error.children[:_CHILDREN_LOOKED_AT]:
-            if child.type == "string_start" and _is_never_closed(source, child):
+            if child.type == "string_start" and _is_never_closed(source, child, end):
                 bogus_from = min(bogus_from, child.end_byte)
     if first < 0:
         return "", bogus_from
@@ -65,9 +65,9 @@ _NEWER_THAN_GRAMMAR = frozenset({"type_parameter"})
 """Where the grammar reports valid code as an error: defaults of type parameters (PEP 696)."""
 
 
-def _is_never_closed(source: bytes, start: tree_sitter.Node) -> bool:
+def _is_never_closed(source: bytes, start: tree_sitter.Node, end: int | None) -> bool:
     quote = source[start.end_byte - 3 : start.end_byte]
-    return quote in (b'"""', b"'''") and source.find(quote, start.end_byte) < 0
+    return quote in (b'"""', b"'''") and source.find(quote, start.end_byte, end) < 0
 
 
 def old_syntax(

@@ -7,12 +7,14 @@ from typing import Any
 
 import httpx
 
-from tenure.core.errors import RecordNotFound, StoreUnavailable, TenureError
+from tenure.core.errors import InvalidInput, RecordNotFound, StoreUnavailable, TenureError
 from tenure.runtime.http_errors import error_of
 
 REQUEST_TIMEOUT_SECONDS = 120.0
 """How long an answer is waited for: `verify` and `rebuild` of a large workspace take a while."""
 _SHOWN_OF_A_FOREIGN_ANSWER = 500
+_SHOWN_AROUND = 60
+"""Characters of the request shown on each side of what can't be sent."""
 
 
 class ServerClient:
@@ -26,8 +28,12 @@ class ServerClient:
     def call(
         self, method: str, endpoint: str, body: Any = None, query: Mapping[str, Any] | None = None, even_if: int = 0
     ) -> Any:
-        """The decoded answer; raises the error that the server reported, but for the status `even_if`."""
-        content = None if body is None else json.dumps(body)
+        """The decoded answer; raises the error that the server reported, but for the status `even_if`.
+
+        Raises `InvalidInput` for text that JSON can't carry, as in the name of a folder that is not UTF-8.
+        """
+        content = None if body is None else _encoded(body)
+        _encoded(query)
         headers = None if body is None else {"Content-Type": "application/json"}
         try:
             response = self._http.request(method, endpoint, params=query, content=content, headers=headers)
@@ -75,6 +81,19 @@ def _named(everything: list[Mapping[str, Any]], named: str) -> str:
 
 def _names(everything: list[Mapping[str, Any]]) -> str:
     return ", ".join(str(workspace["name"]) for workspace in everything) or "there is none yet"
+
+
+def _encoded(value: Any) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        # Paths are text in every store and answer, so percent-encoding the request alone would not do.
+        around = error.object[max(0, error.start - _SHOWN_AROUND) : error.end + _SHOWN_AROUND]
+        shown = around.encode("utf-8", "backslashreplace").decode()
+        raise InvalidInput(
+            f"not valid UTF-8 near {shown!r}: names and text are sent as UTF-8; rename the file or folder, or name a "
+            "workspace with --workspace from another folder"
+        ) from error
 
 
 def _problem(response: httpx.Response) -> TenureError:
