@@ -81,7 +81,7 @@ _DOCUMENT_SUFFIXES = frozenset(_DOCUMENT_SUFFIXE_LIST.split())
 
 
 def _strictness(path: str, role: FileRole) -> Strictness:
-    name = PurePosixPath(path).name.lower()
+    name = _original_names(PurePosixPath(path).name.lower())[0]
     suffix = PurePosixPath(name).suffix
     if (
         role is FileRole.CONFIG

@@ -25,6 +25,8 @@ _OPENER = re.compile(
     r"(?P<opened>[|>][-+\d]{0,2}(?=\s*(?:#|$))|\"{3}|'{3}|\[|\\?\s*$|(?=\#))",
     re.IGNORECASE,
 )
+_OPENS = re.compile(r"[:=]\s{0,8}(?:[|>\[\\#]|\"{3}|'{3}|$)")
+"""Far cheaper than the names: most lines open nothing."""
 _MAX_LINES = 64
 """Lines of a block that are looked at: a key in PEM is longer, but has a rule of its own."""
 _MAX_LIST_CHARS = 4096
@@ -47,7 +49,7 @@ def _judge(opener: re.Match[str], strictness: Strictness, *, needs_looks: bool) 
             return False
         if opener["strong"] is not None and not needs_looks and (is_quoted or is_configuration):
             return is_configured_value(value, is_quoted=is_quoted and is_configuration)
-        return is_weak_value(value, is_plain=is_quoted or is_configuration)
+        return " " not in value and is_weak_value(value, is_plain=is_quoted or is_configuration)
 
     return is_secret
 
@@ -105,7 +107,7 @@ def _next_line(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[
 
 def block_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
     """Spans of secrets that a name on the line `text[start:end]` opens a block, a list or a text of several lines for."""
-    opener = _OPENER.search(text, start, end)
+    opener = _OPENER.search(text, start, end) if _OPENS.search(text, start, end) else None
     if opener is None:
         return
     opened, indent = opener["opened"], len(text[start:end]) - len(text[start:end].lstrip())

@@ -6,7 +6,7 @@ Data for `tenure.core.secret_names`: patterns whose group `value` is the passwor
 import re
 from collections.abc import Iterator
 
-_WORD = r"(?P<quote>[\"']?)(?P<value>[^\s\"'`]{1,256})(?P=quote)"
+_WORD = r"(?P<quote>[\"']?)(?P<value>(?:(?!</)[^\s\"'`]){1,256})(?P=quote)"
 _REST = r"[^\n|;&]{0,512}?\s"
 """Arguments before the one that counts, on one line and within one command."""
 

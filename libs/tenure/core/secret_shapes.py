@@ -8,6 +8,7 @@ import re
 MIN_TOKEN_RUN = 20
 """Every vendor token below holds a run of at least this many characters of [A-Za-z0-9_-]; shorter words are never looked at."""
 
+_TELEGRAM = r"(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{35}(?![\w-])"
 _VENDOR_SHAPES: tuple[tuple[str, str], ...] = (
     # (what a token begins with, what follows it in a real one)
     (r"A(?:KIA|SIA|BIA|CCA)", r"[0-9A-Z]{16}(?![0-9A-Za-z])"),  # AWS access key id
@@ -54,7 +55,10 @@ _VENDOR_SHAPES: tuple[tuple[str, str], ...] = (
     (r"r8_", r"[A-Za-z0-9]{37}(?!\w)"),  # Replicate
     (r"nvapi-", r"[\w-]{40,128}"),  # NVIDIA
     (r"pul-", r"[a-f0-9]{40}(?![\w-])"),  # Pulumi
-    (r"(?<![+/])EAA[B-Z]", r"(?=[A-Za-z]*\d)[A-Za-z0-9]{60,512}(?![\w+/-])"),  # Facebook; no line of base64 data
+    (
+        r"EAA[B-Z](?<![+/]EAA[B-Z])",
+        r"(?=[A-Za-z]*\d)[A-Za-z0-9]{60,512}(?![\w+/-])",
+    ),  # Facebook; no line of base64 data
     (r"EAAA", r"(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{60}(?![\w+/-])"),  # Square
     (r"pplx-", r"[A-Za-z0-9]{40,64}(?![\w-])"),  # Perplexity
     (r"csk-", r"[a-z0-9]{40,64}(?![\w-])"),  # Cerebras
@@ -70,7 +74,8 @@ _VENDOR_SHAPES: tuple[tuple[str, str], ...] = (
     (r"dckr_oat_", r"[\w-]{20,64}"),
     (r"sq[apu]_", r"[a-f0-9]{40}(?!\w)"),  # SonarQube
     (r"HRKU-", r"[\w-]{36,80}"),  # Heroku
-    (r"(?:bot)?\d{8,12}:", r"(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{35}(?![\w-])"),  # Telegram
+    (r"\d{8,12}:", _TELEGRAM),
+    (r"bot\d{8,12}:", _TELEGRAM),  # in a URL
     (r"discord(?:app)?\.com/api/(?:v\d{1,2}/)?webhooks/", r"\d+/[\w-]{60,80}"),
     (r"hooks\.slack\.com/(?:services|workflows|triggers)/", r"\w{2,20}/\w{2,20}/(?:\d+/)?\w{16,64}"),
     (r"webhook\.office\.com/webhookb2/", r"[\w@-]{32,80}/IncomingWebhook/[a-f0-9]{32}/[\w-]{32,80}"),
@@ -138,7 +143,7 @@ _PLACEHOLDER = re.compile(
     r"(?:"
     r"[\W_xX]*"  # nothing but punctuation and x
     r"|[A-Z]+(?:_[A-Z]+)+"  # the name of a variable
-    r"|<[^<>]*>?.*"  # <your-key>, <redacted>
+    r"|(?:<|&lt;|&#x3[cC];)[^<>]*>?.*"  # <your-key>, <redacted>
     r"|.*\$\{.*|\$\(.*|\$\w+.*|.*\{\{.*|\{[^{}]*\}|.*%\(\w+\)s.*|%[sdr]|%\w+%"  # ${VAR} $(cmd) $VAR {{ x }} {x} %(x)s %s %VAR%
     r"|(?:your|insert|enter|put|add|replace)[-_ ].*"  # your-key-here
     r"|.*(?:[-_ ]here|change[-_ ]?me|replace[-_ ]?me|placeholder|redacted|example[-_ ]?(?:key|token|password|secret)?)"

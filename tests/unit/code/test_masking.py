@@ -40,6 +40,8 @@ def test_source_that_only_talks_of_passwords_is_left_alone():
         ("docs/ops.md", FileRole.DOCUMENT),
         ("notes.txt", FileRole.CODE),
         (".npmrc", FileRole.DOCUMENT),
+        ("deploy/values.yaml.bak", FileRole.CODE),
+        ("app.toml~", FileRole.CODE),
     ],
 )
 def test_configuration_and_documents_also_lose_values_with_telling_names(path, role):
