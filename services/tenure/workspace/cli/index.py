@@ -1,6 +1,7 @@
 """Commands about the index: index, status, jobs, watch, remove."""
 
 import asyncio
+import signal
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -92,11 +93,8 @@ def watch(context: typer.Context, path: Tree = Path()) -> None:
     repository, base = _registered(session.client(), session, path, None)
     root = Path(repository["root"])
     _sync(session, base)
-    session.line(f"watching {root}; Ctrl-C ends")
-    try:
-        asyncio.run(_watch(session, root, base))
-    except KeyboardInterrupt:
-        session.line("stopped watching")
+    asyncio.run(_watch(session, root, base))
+    session.line("stopped watching")
 
 
 @exits
@@ -113,7 +111,19 @@ def remove(context: typer.Context, path: Tree = Path()) -> None:
 
 
 async def _watch(session: Session, root: Path, base: str) -> None:
-    async for _ in changes(root, session.settings().home):
+    """Until Ctrl-C, which lets a request that is under way end; a second one does not wait for it.
+
+    By an event, not by cancelling: a cancellation that arrives together with a change can get lost in the watcher.
+    """
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def end() -> None:
+        stop.set()
+        loop.remove_signal_handler(signal.SIGINT)
+
+    loop.add_signal_handler(signal.SIGINT, end)
+    session.line(f"watching {root}; Ctrl-C ends")
+    async for _ in changes(root, session.settings().home, stop):
         await asyncio.to_thread(_sync, session, base)
 
 

@@ -1,5 +1,6 @@
 """What `tenure watch` notices: changes of files, and of what git keeps beside them."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -12,15 +13,17 @@ _TELLING = frozenset({"HEAD", "refs", "packed-refs", "index"})
 """What changes inside git's folder when the tree or its history did; the rest is bookkeeping."""
 
 
-async def changes(root: Path, home: Path) -> AsyncIterator[None]:
-    """One item for each burst of changes that may concern the index of this tree."""
+async def changes(root: Path, home: Path, stop: asyncio.Event) -> AsyncIterator[None]:
+    """One item for each burst of changes that may concern the index of this tree, until `stop` is set."""
     git_folder = linked_git_folder(root)
     watched = [root] if git_folder is None else [root, git_folder]
 
     def is_wanted(_: watchfiles.Change, changed: str) -> bool:
         return is_worth_a_sync(Path(changed), root, git_folder, home)
 
-    async for _ in watchfiles.awatch(*watched, watch_filter=is_wanted, step=STEP_MS, debounce=DEBOUNCE_MS):
+    async for _ in watchfiles.awatch(
+        *watched, watch_filter=is_wanted, stop_event=stop, step=STEP_MS, debounce=DEBOUNCE_MS
+    ):
         yield None
 
 
