@@ -167,3 +167,9 @@ def test_in_prose_tables_and_command_lines_a_password_is_masked(text, secret, st
 )
 def test_in_prose_tables_and_command_lines_what_only_speaks_of_passwords_stays(text, strictness):
     assert masked(text, strictness) == text
+
+
+def test_a_block_is_looked_at_for_64_lines() -> None:
+    lines = [f"  {PASSWORD}{number:03}" for number in range(70)]
+    shown = masked("password: |\n" + "\n".join(lines) + "\n", CONFIGURATION).splitlines()[1:]
+    assert [number for number, line in enumerate(shown) if line == lines[number]] == list(range(64, 70))
