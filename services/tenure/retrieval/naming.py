@@ -24,9 +24,9 @@ MODULE_SHARE = 0.5
 MIN_NAME_CHARS = 3
 """Shorter names are words."""
 MAX_NAMES = 300
+"""Names of one question that are looked up."""
 MAX_DOTTED_PARTS = 16
 """Parts of a dotted name that is looked up; what is longer is data."""
-"""Names of one question that are looked up."""
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 _DOTTED = re.compile(r"\b[^\W\d]\w*(?:\.[^\W\d]\w*)+")
 _BACK_QUOTED = re.compile(r"`([^`\n]{1,200})`")
