@@ -4,7 +4,6 @@ Spawned, never forked: ONNX Runtime and Qdrant Edge own threads, which a fork wo
 """
 
 import asyncio
-import gc
 import multiprocessing
 import os
 import threading
@@ -15,6 +14,7 @@ from multiprocessing.connection import wait
 
 from tenure.code.model import PreparedFile, PrepareRequest
 from tenure.core.errors import StoreUnavailable
+from tenure.runtime.collector import collect_seldom
 
 PrepareMany = Callable[[Sequence[PrepareRequest]], list[PreparedFile]]
 """Importable by name, so that a spawned process finds it."""
@@ -65,14 +65,8 @@ class ParsePool:
             self._pool = None
 
 
-_COLLECT_AFTER = (200_000, 50, 1_000)
-"""Python's collection thresholds in a parser process. A batch makes objects by the hundred thousand that go to the parent
-whole: looking through them for garbage again and again takes a tenth of the time.
-"""
-
-
 def _begin_worker() -> None:
-    gc.set_threshold(*_COLLECT_AFTER)
+    collect_seldom()
     _end_with_parent()
 
 

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from tenure.runtime.collector import collect_seldom
 from tenure.workspace.cli import ask, index, keep, serve
 from tenure.workspace.cli.context import Session, exits, parse_flags, profile_of
 from tenure.workspace.cli.heavy import bench_app
@@ -120,6 +121,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    collect_seldom()
     app()
 
 
