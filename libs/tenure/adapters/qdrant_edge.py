@@ -1,6 +1,7 @@
 """The embedded vector store: Qdrant Edge, in this process, in one folder."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,13 +18,15 @@ from qdrant_edge import (
     PointVectors,
     QueryBatchRequest,
     RangeFloat,
+    ScoredPoint,
     ScrollRequest,
     UpdateOperation,
 )
-from qdrant_edge import Point as EdgePoint
 
 from tenure.adapters.qdrant_edge_folder import MIN_FREE_BYTES, StoreFolder, vendor_errors
+from tenure.adapters.qdrant_edge_places import Places
 from tenure.adapters.qdrant_edge_points import (
+    HIT_FIELDS,
     SCAN_FIELDS,
     canonical_id,
     check_query,
@@ -34,6 +37,8 @@ from tenure.adapters.qdrant_edge_points import (
     hit_of,
     in_workspace,
     one_of,
+    place_of_point,
+    place_of_record,
     scope_of,
     space_of,
     with_ids,
@@ -67,6 +72,7 @@ class QdrantEdgeVectorStore:
         self._dimension = dimension
         self._readers = ThreadPoolExecutor(read_threads, "vectors-read")
         self._writer = ThreadPoolExecutor(1, "vectors-write")
+        self._places = Places()
         self._is_closed = False
 
     @classmethod
@@ -105,10 +111,15 @@ class QdrantEdgeVectorStore:
         workspace = canonical_id(workspace_id, "the workspace id")
 
         def write() -> None:
-            converted = [edge_point(workspace, point, self._dimension) for point in points]
-            for batch in _batches(converted, WRITE_BATCH):
+            by_id = {canonical_id(point.id, "the point id"): point for point in points}
+            converted = {
+                point_id: edge_point(workspace, point_id, point, self._dimension) for point_id, point in by_id.items()
+            }
+            for batch in _batches(list(converted), WRITE_BATCH):
                 self._refuse_foreign(workspace, batch)
-                self._update(UpdateOperation.upsert_points(batch))
+                self._places.forget(batch)
+                self._update(UpdateOperation.upsert_points([converted[point_id] for point_id in batch]))
+                self._places.note_written({point_id: place_of_point(by_id[point_id].fields) for point_id in batch})
 
         await self._write(write)
 
@@ -280,18 +291,29 @@ class QdrantEdgeVectorStore:
                 if len(points) == limits[at] and points[-1].score == points[limit - 1].score:
                     limits[at] *= 4
                     cut.append(at)
-                hits = [hit_of(point, queries[at].space) for point in points]
-                found[at] = sorted(hits, key=lambda hit: (-hit.score, hit.point_id))[:limit]
+                found[at] = sorted(self._hits(points, queries[at].space), key=_best_first)[:limit]
             open_queries = cut
         return found
+
+    def _hits(self, points: Sequence[ScoredPoint], space: Space) -> list[Hit]:
+        """The points as hits; one that was deleted meanwhile is none."""
+        scores = {str(point.id): point.score for point in points}
+        places = self._places.among(scores)
+        unknown: list[int | uuid.UUID | str] = [point_id for point_id in scores if point_id not in places]
+        if unknown:
+            records = self._shard.retrieve(unknown, with_payload=HIT_FIELDS, with_vector=False)
+            read = {str(record.id): place_of_record(record) for record in records}
+            self._places.note_read(read)
+            places |= read
+        return [hit_of(point_id, scores[point_id], place, space) for point_id, place in places.items()]
 
     def _present(self, workspace: str, point_ids: Sequence[str], *conditions: HasVectorCondition) -> set[str]:
         wanted = Filter(must=[in_workspace(workspace), with_ids(point_ids), *conditions])
         page = ScrollRequest(limit=len(point_ids), filter=wanted, with_payload=False)
         return {str(record.id) for record in self._shard.scroll(page)[0]}
 
-    def _refuse_foreign(self, workspace: str, points: Sequence[EdgePoint]) -> None:
-        foreign = Filter(must=[with_ids(str(point.id) for point in points)], must_not=[in_workspace(workspace)])
+    def _refuse_foreign(self, workspace: str, point_ids: Sequence[str]) -> None:
+        foreign = Filter(must=[with_ids(point_ids)], must_not=[in_workspace(workspace)])
         if self._shard.count(CountRequest(filter=foreign)):
             raise RecordConflict(
                 "a point id is taken outside of this workspace; ids must be derived from the workspace"
@@ -319,6 +341,10 @@ class QdrantEdgeVectorStore:
                 return work()
 
         return await asyncio.get_running_loop().run_in_executor(executor, guarded)
+
+
+def _best_first(hit: Hit) -> tuple[float, str]:
+    return (-hit.score, hit.point_id)
 
 
 def _batches(items: Sequence[_Item], size: int) -> Iterator[list[_Item]]:

@@ -19,12 +19,13 @@ from qdrant_edge import (
     MatchValue,
     Point,
     QueryRequest,
-    ScoredPoint,
+    Record,
     SearchParams,
     SparseVector,
 )
 from qdrant_edge import Query as EdgeQuery
 
+from tenure.adapters.qdrant_edge_places import Place
 from tenure.core.errors import InvalidInput, StoreMismatch
 from tenure.core.sparse import Sparse
 from tenure.ports import vector_store as port
@@ -42,11 +43,14 @@ _WITHOUT_TESTS = "/product"
 HIT_FIELDS = ["node", "owner", "path"]
 SCAN_FIELDS = ["scope", "owner", "revision"]
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_CANONICAL = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ESCAPED_SURROGATE = re.compile("\0([0-9a-f]{4})")
 
 
 def canonical_id(value: str, what: str) -> str:
     """The id as canonical lower-case UUID text; `InvalidInput` if it is none."""
+    if isinstance(value, str) and _CANONICAL.fullmatch(value):
+        return value
     try:
         return str(uuid.UUID(value))
     except (ValueError, AttributeError, TypeError) as error:
@@ -113,9 +117,8 @@ def original_path(stored: str) -> str:
     return _ESCAPED_SURROGATE.sub(lambda match: chr(int(match[1], 16)), stored)
 
 
-def edge_point(workspace_id: str, point: port.Point, dimension: int) -> Point:
-    """The point as Edge takes it, or `InvalidInput`, `StoreMismatch`."""
-    point_id = canonical_id(point.id, "the point id")
+def edge_point(workspace_id: str, point_id: str, point: port.Point, dimension: int) -> Point:
+    """The point as Edge takes it, under its canonical id, or `InvalidInput`, `StoreMismatch`."""
     kinds = [space for space in point.vectors if space is not Space.DENSE]
     if len(kinds) != 1:
         raise InvalidInput(f"point {point_id} has {len(kinds)} sparse vectors; its kind is the one that it carries")
@@ -182,7 +185,7 @@ def edge_query(workspace_id: str, query: port.Query, dimension: int, limit: int)
         limit=limit,
         filter=Filter(must=[scope, *_conditions(query.filter)]),
         params=params,
-        with_payload=HIT_FIELDS,
+        with_payload=False,
     )
 
 
@@ -210,14 +213,18 @@ def _below(directory: str) -> FieldCondition:
     return FieldCondition(key="path", match=MatchPrefix(f"{stored_path(directory).rstrip('/')}/"))
 
 
-def hit_of(found: ScoredPoint, space: Space) -> port.Hit:
-    """The hit. Dense scores are cut to [-1, 1], which rounding may leave by a hair."""
+def place_of_point(fields: port.PointFilterFields) -> Place:
+    """Where a point that is written stands."""
+    return Place(fields.node_id, fields.owner_id, fields.path)
+
+
+def place_of_record(found: Record) -> Place:
+    """Where a point stands whose payload was read."""
     payload = found.payload or {}
-    score = max(-1.0, min(1.0, found.score)) if space is Space.DENSE else found.score
-    return port.Hit(
-        point_id=str(found.id),
-        node_id=payload["node"],
-        owner_id=payload["owner"],
-        score=score,
-        path=original_path(payload["path"]),
-    )
+    return Place(payload["node"], payload["owner"], original_path(payload["path"]))
+
+
+def hit_of(point_id: str, score: float, place: Place, space: Space) -> port.Hit:
+    """The hit. Dense scores are cut to [-1, 1], which rounding may leave by a hair."""
+    score = max(-1.0, min(1.0, score)) if space is Space.DENSE else score
+    return port.Hit(point_id, place.node_id, place.owner_id, score, place.path)
