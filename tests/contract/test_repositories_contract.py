@@ -1,9 +1,11 @@
 """The contract of `ports.repositories`: repositories, files, nodes, edges, chunks."""
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
+from tenure.adapters.sql import chunks as sql_chunks
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.core import ids
 from tenure.core.errors import InvalidInput, NotAllowed, RecordConflict, RecordNotFound
@@ -298,6 +300,18 @@ async def test_the_terms_of_a_chunk_are_those_of_its_vector(database: SqlDatabas
     async with database.reading(filled.workspace_id) as unit:
         found = await unit.chunks.terms([chunk.id for chunk in chunks])
     assert sorted(found) == sorted((chunk.owner_id, tuple(unpack(chunk.sparse).indices)) for chunk in chunks)
+
+
+async def test_every_chunk_is_counted_once_however_many_are_read_at_a_time(
+    database: SqlDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_chunks, "_COUNTED_PAGE", 2)
+    filled = await fill(database, "one")
+    chunks = [chunk for rows in filled.files for chunk in rows.chunks]
+    assert len(chunks) > 2
+    async with database.reading(filled.workspace_id) as unit:
+        counted = await unit.chunks.document_frequencies()
+    assert counted == (len(chunks), Counter(index for chunk in chunks for index in unpack(chunk.sparse).indices))
 
 
 async def test_commits_keep_their_content_and_come_newest_first(database: SqlDatabase) -> None:

@@ -186,13 +186,18 @@ class _FolderSurvey(_Survey):
         except OSError as error:
             self._leave(folder, _os_reason(error))
             return []
-        self._ignore_files.update(_under(folder, entry.name) for entry in found if entry.name in _IGNORE_FILES)
-        return [path for entry in found if (path := self._entry(folder, entry))]
+        names = {entry.name for entry in found}
+        if folder and _GIT in names:
+            self._leave(folder, NESTED)
+            return []
+        self._ignore_files.update(_under(folder, name) for name in names.intersection(_IGNORE_FILES))
+        rules = [of for of in self._rules if of.concern(folder)]
+        return [path for entry in found if (path := self._entry(folder, entry, rules))]
 
-    def _entry(self, folder: str, entry: os.DirEntry[str]) -> str:
+    def _entry(self, folder: str, entry: os.DirEntry[str], rules: Sequence[IgnoreRules]) -> str:
         path = _under(folder, entry.name)
         is_folder = entry.is_dir(follow_symlinks=False)
-        if entry.name == _GIT or any(rules.ignores(path, is_folder) for rules in self._rules):
+        if entry.name == _GIT or any(of.ignores(path, is_folder) for of in rules):
             return ""
         try:
             status = entry.stat(follow_symlinks=False)
@@ -203,8 +208,6 @@ class _FolderSurvey(_Survey):
             return ""
         if not is_folder:
             self._found(path, status)
-        elif os.path.lexists(f"{entry.path}/{_GIT}"):
-            self._leave(path, NESTED)
         elif (status.st_dev, status.st_ino) not in self._entered:
             self._entered.add((status.st_dev, status.st_ino))
             return path

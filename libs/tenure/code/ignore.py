@@ -105,6 +105,11 @@ class IgnoreRules:
         self._load = load
         self._levels: dict[str, _Level] = {}
 
+    def concern(self, folder: str) -> bool:
+        """True if the folder is ignored, or if any ignore file speaks of what lies in it."""
+        level = self._levels.get(folder) or self._level(folder)
+        return level.is_ignored or bool(level.files)
+
     def ignores(self, path: str, is_folder: bool = False) -> bool:
         """True if the path, or a folder above it, is ignored. Paths are relative to the root, with `/`."""
         folder = path.rpartition("/")[0]
@@ -112,6 +117,9 @@ class IgnoreRules:
         return level.is_ignored or (bool(level.files) and _judge(level, path, is_folder))
 
     def _level(self, folder: str) -> _Level:
+        known = self._levels.get(folder.rpartition("/")[0])
+        if known is not None and folder:
+            return self._enter(folder, known)
         # Folders from the root down, without recursion: a path may be deep.
         parts = folder.split("/") if folder else []
         level = self._levels.get("") or self._enter("", _Level(is_ignored=False, files=()))

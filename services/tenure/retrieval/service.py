@@ -121,7 +121,7 @@ class RetrievalService:
         repositories = await self._repositories(workspace_id, options)
         options = in_tree(options, [repository.root for repository in repositories])
         question = understand(query, options)
-        statistics = await self._statistics.of(workspace_id, [(r.id, r.revision) for r in repositories])
+        statistics = await self._statistics.of(workspace_id, [(r.id, r.indexed_at) for r in repositories])
         trace.mark("understand")
         asked = asked_names(question)
         answers, freshness = await both(
@@ -168,6 +168,7 @@ class RetrievalService:
         """Finish query-log entries, end what else runs behind the answers."""
         await self._log_writer.close()
         await self._freshness.close()
+        await self._statistics.close()
 
     async def drain(self) -> None:
         """Store the query-log entries that wait."""

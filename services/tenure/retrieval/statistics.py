@@ -9,6 +9,10 @@ from tenure.ports.repositories import Database
 
 WORKSPACES_KEPT = 16
 """Workspaces whose statistics stay in memory, a few megabytes each."""
+REFRESH_AFTER_SECONDS = 3.0
+"""How long a change waits for more before everything is counted again: an edit changes next to nothing, and what has just
+been written wants to be searched first.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,9 @@ class TermStatistics:
 class Statistics:
     """Hands out statistics that are at most one refresh behind the index."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, pause: float = REFRESH_AFTER_SECONDS) -> None:
         self._database = database
+        self._pause = pause
         self._known: dict[str, tuple[object, TermStatistics]] = {}
         self._refreshing: dict[str, asyncio.Task[None]] = {}
 
@@ -41,12 +46,20 @@ class Statistics:
             await self._refresh(workspace_id, version)
             return self._known[workspace_id][1]
         if known[0] != version and workspace_id not in self._refreshing:
-            task = asyncio.create_task(self._refresh(workspace_id, version))
+            task = asyncio.create_task(self._refresh(workspace_id, version, self._pause))
             self._refreshing[workspace_id] = task
             task.add_done_callback(lambda _: self._refreshing.pop(workspace_id, None))
         return known[1]
 
-    async def _refresh(self, workspace_id: str, version: object) -> None:
+    async def close(self) -> None:
+        """End what is being counted."""
+        running = list(self._refreshing.values())
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _refresh(self, workspace_id: str, version: object, pause: float = 0.0) -> None:
+        await asyncio.sleep(pause)
         async with self._database.reading(workspace_id) as work:
             documents, frequencies = await work.chunks.document_frequencies()
         self._known.pop(workspace_id, None)

@@ -17,6 +17,8 @@ from tenure.core.sparse import packed_indices
 _TERMS = (chunks.c.owner_id, chunks.c.sparse)
 _PAGE = 5_000
 """Rows that an export holds at once."""
+_COUNTED_PAGE = 2_000
+"""Vectors read at a time for counting: answers are made meanwhile, and would wait for a hundred thousand rows."""
 
 
 class SqlChunks(SqlEmbeddings, SqlProfiles):
@@ -51,8 +53,13 @@ class SqlChunks(SqlEmbeddings, SqlProfiles):
 
     async def document_frequencies(self) -> tuple[int, Mapping[int, int]]:
         """(number of chunks of the workspace, in how many of them each term stands)."""
-        query = select(chunks.c.sparse).where(self._transaction.mine(chunks))
-        vectors = [row.sparse for row in await self._transaction.rows(query)]
+        query = select(chunks.c.id, chunks.c.sparse).where(self._transaction.mine(chunks))
+        query = query.order_by(chunks.c.id).limit(_COUNTED_PAGE)
+        vectors: list[bytes] = []
+        page = await self._transaction.rows(query)
+        while page:
+            vectors += [row.sparse for row in page]
+            page = await self._transaction.rows(query.where(chunks.c.id > page[-1].id))
         return len(vectors), await asyncio.to_thread(_count_terms, vectors)
 
     async def export(self, repository_id: str) -> AsyncIterator[tuple[str, str, int]]:
