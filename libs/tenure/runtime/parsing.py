@@ -21,6 +21,9 @@ PrepareMany = Callable[[Sequence[PrepareRequest]], list[PreparedFile]]
 SLICES_PER_WORKER = 2
 """A batch is cut into this many slices per process, so that one slow file doesn't leave the others idle."""
 
+NICENESS = 5
+"""How far parser processes stand back: what stores their rows is what an index run waits for, and answers come first."""
+
 
 class ParsePool:
     """Prepares files in worker processes that start at the first use."""
@@ -66,6 +69,7 @@ class ParsePool:
 
 
 def _begin_worker() -> None:
+    os.nice(NICENESS)
     collect_seldom()
     _end_with_parent()
 

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tenure.code.identifiers import Mentions, mentions, term_counts
 from tenure.code.masking import mask_free_text
@@ -103,9 +104,10 @@ class Masses:
         return cls(IdfMass(question.full_terms, idf), IdfMass(question.title_terms, idf))
 
 
-def term_indices(text: str) -> set[int]:
-    """The terms of a text, by index."""
-    return set(term_counts(text))
+@lru_cache(maxsize=1 << 13)
+def term_indices(text: str) -> frozenset[int]:
+    """The terms of a text, by index; names recur from question to question."""
+    return frozenset(term_counts(text))
 
 
 def _wants_tests(title: str, options: RetrieveOptions) -> bool:

@@ -59,7 +59,7 @@ def rank_nodes(
         is_covered = node.id == owner and node.id not in text and owner in covered
         if owner is None or is_covered or (owner not in place and not is_whole_question):
             continue
-        named = term_indices(qualified) if node.type is not NodeType.FILE else set[int]()
+        named = term_indices(qualified) if node.type is not NodeType.FILE else frozenset[int]()
         outer = qualified.rpartition(".")[0].rpartition(".")[2]
         match = NodeMatch(
             text=text.get(node.id, 0.0),
