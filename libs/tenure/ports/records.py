@@ -123,6 +123,7 @@ class NodePlace(NamedTuple):
     qualified_name: str | None
     start_line: int | None
     end_line: int | None
+    path: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from tenure.code.roles import is_test_path
 from tenure.ports.records import NodePlace
 from tenure.retrieval.question import Question
 from tenure.retrieval.sources import Named
@@ -68,8 +69,10 @@ def asked_names(question: Question) -> AskedNames:
         *_ATTRIBUTE.findall(text),
     }
     words = list(dict.fromkeys(_IDENTIFIER.findall(text)))
-    names = words if question.is_one_name else [w for w in words if w in written_as_code or looks_like_code(w)]
-    names = [name for name in names if len(name) >= MIN_NAME_CHARS and not name.startswith("__")]
+    names = words
+    if not question.one_name:
+        names = [word for word in words if word in written_as_code or looks_like_code(word)]
+        names = [name for name in names if len(name) >= MIN_NAME_CHARS and not name.startswith("__")]
     dotted = tuple(dict.fromkeys(_DOTTED.findall(f"{parts.title}\n{parts.prose}")))
     dotted = tuple(name for name in dotted if name.count(".") < MAX_DOTTED_PARTS)
     return AskedNames(tuple(names[:MAX_NAMES]), frozenset(words), dotted[:MAX_NAMES])
@@ -89,7 +92,49 @@ def name_evidence(question: Question, asked: AskedNames, named: Named) -> NameEv
     _paths(question, files, evidence)
     _dotted(asked, files, named.definitions, evidence)
     _identifiers(asked, named.definitions, evidence)
+    # Whoever asks for nothing but a name wants its definitions, however many there are.
+    asked_for = named.definitions.get(question.one_name.rpartition(".")[2], ())
+    evidence.exact.update((node.id, 1.0) for node in asked_for if is_asked_for(question, node))
     return evidence
+
+
+def is_asked_for(question: Question, node: NodePlace) -> bool:
+    """Whether the question is nothing but the name of the definition, or nothing but the path of the file."""
+    if question.one_name:
+        return _is_named_by(question.one_name, node)
+    return question.text == node.qualified_name
+
+
+def _is_named_by(name: str, node: NodePlace) -> bool:
+    """Whether a name means the definition: it ends as the definition's does, and what stands before that are modules or packages
+    above it, not necessarily the nearest (`package.Name` for one that `package/module.py` defines).
+    """
+    asked, own = name.split("."), (node.qualified_name or "").split(".")
+    shared = min(len(asked), len(own))
+    if asked[-shared:] != own[-shared:]:
+        return False
+    modules = "/".join(asked[:-shared])
+    folders = f"/{PurePosixPath(node.path or '').with_suffix('')}/"
+    return not modules or f"/{modules}/" in folders
+
+
+def names_a_test(question: Question, asked: AskedNames, definitions: Mapping[str, Sequence[NodePlace]]) -> bool:
+    """Whether the first line names something that only tests define, in a way that is no common word."""
+    title = set(_IDENTIFIER.findall(question.title))
+    return any(
+        _are_tests(definitions.get(name, ()))
+        for name in asked.code_like
+        if name in title and (question.one_name or _is_unmistakable(name, question.title))
+    )
+
+
+def _are_tests(nodes: Sequence[NodePlace]) -> bool:
+    return bool(nodes) and all(is_test_path(node.path or "") for node in nodes)
+
+
+def _is_unmistakable(name: str, text: str) -> bool:
+    is_marked = f"`{name}`" in text or f"{name}(" in text
+    return is_marked or "_" in name.strip("_") or _CAMEL.search(name) is not None
 
 
 def _paths(question: Question, files: Sequence[tuple[str, str]], evidence: NameEvidence) -> None:

@@ -19,6 +19,7 @@ MAX_QUERY_TERMS = 64
 _TEST_WORDS = re.compile(
     r"\b(?:unit ?tests?|test (?:case|file|suite|class|module)s?|tests? for|conftest|fixtures?)\b", re.IGNORECASE
 )
+_ONE_NAME = re.compile(r"[`'\"]?([^\W\d]\w*(?:\.[^\W\d]\w*)*)(?:\(\))?[`'\"]?")
 
 Idf = Callable[[int], float]
 """Inverse document frequency of a term by its index."""
@@ -50,9 +51,10 @@ class Question:
         return not self.parts.prose.strip() and not self.parts.code.strip()
 
     @property
-    def is_one_name(self) -> bool:
-        """True if the question is nothing but a name."""
-        return self.is_one_line and len(self.text.split()) == 1
+    def one_name(self) -> str:
+        """The name that the question is, dotted or not, without quotes and call; empty if it is anything else."""
+        match = _ONE_NAME.fullmatch(self.text)
+        return match[1] if match else ""
 
 
 def understand(query: str, options: RetrieveOptions) -> Question:

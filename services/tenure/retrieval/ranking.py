@@ -8,7 +8,7 @@ from tenure.core.memory import NodeType
 from tenure.core.placement import NodeMatch, node_score
 from tenure.ports.records import NodePlace
 from tenure.retrieval.evidence import FileEvidence
-from tenure.retrieval.naming import AskedNames, NameEvidence
+from tenure.retrieval.naming import AskedNames, NameEvidence, is_asked_for
 from tenure.retrieval.question import Masses, Question, term_indices
 from tenure.retrieval.sources import Source
 
@@ -50,12 +50,11 @@ def rank_nodes(
     text, title = normalise(evidence.nodes[Source.CHUNK]), normalise(evidence.nodes[Source.CHUNK_TITLE])
     meaning = normalise(evidence.nodes[Source.DENSE])
     covered = set(evidence.owner.values())
-    whole_question = question.text if question.is_one_name else None
     ranked = []
     for node in nodes:
         owner, qualified = node.owner_id, node.qualified_name or ""
         simple = qualified.rpartition(".")[2]
-        is_whole_question = whole_question is not None and whole_question in {simple, qualified}
+        is_whole_question = is_asked_for(question, node)
         is_covered = node.id == owner and node.id not in text and owner in covered
         if owner is None or is_covered or (owner not in place and not is_whole_question):
             continue

@@ -23,7 +23,7 @@ HEADER = [column for column in nodes.columns if column.name != "content"]
 READ = tuple(column for column in nodes.columns if column.name not in {"sequence", "name"})
 """What `node_of` reads, and where the content is."""
 
-PLACE = tuple(nodes.c[name] for name in ("id", "owner_id", "type", "qualified_name", "start_line", "end_line"))
+PLACE = tuple(nodes.c[name] for name in ("id", "owner_id", "type", "qualified_name", "start_line", "end_line", "path"))
 """What `place_of` reads."""
 
 COMPARED = tuple(name for name in COLUMNS if name not in {"created_at", "updated_at"})
@@ -104,8 +104,8 @@ def node_of(row: Row[Any], content: str = "") -> Node:
 
 def place_of(row: Row[Any]) -> NodePlace:
     """Where the node of a row that begins with the columns `PLACE` stands."""
-    node_id, owner_id, type_, qualified_name, start_line, end_line = row[: len(PLACE)]
-    return NodePlace(node_id, owner_id, NodeType(type_), qualified_name, start_line, end_line)
+    node_id, owner_id, type_, qualified_name, start_line, end_line, path = row[: len(PLACE)]
+    return NodePlace(node_id, owner_id, NodeType(type_), qualified_name, start_line, end_line, path)
 
 
 def lines_of(text: str, start_line: int | None, end_line: int | None) -> str:
