@@ -49,6 +49,10 @@ class GitRepository(Protocol):
         """
         ...
 
+    async def list_submodules(self, root: str) -> list[str]:
+        """Paths of the index's submodules, checked out or not, sorted and unique."""
+        ...
+
     async def list_tree(self, root: str, commit: str) -> list[TreeEntry]:
         """Every entry of the commit's tree, recursively, sorted by path; size -1 where there is no blob to measure."""
         ...

@@ -14,7 +14,7 @@ from tenure.adapters.git.environment import (
     user_config_environment,
 )
 from tenure.adapters.git.head_mark import HeadMark, head_mark
-from tenure.adapters.git.objects import id_lines, parse_tree, present_in, read_batch, with_sizes
+from tenure.adapters.git.objects import id_lines, parse_tree, present_in, read_batch, submodule_paths, with_sizes
 from tenure.adapters.git.process import Completed, Invocation, chunks, refusal, run, start
 from tenure.code.history import LOG_FORMAT, RECORD_MARK
 from tenure.core.errors import InvalidInput
@@ -101,6 +101,12 @@ class GitProcess:
         self._check(done, f"list the files of {root!r}")
         names = set(os.fsdecode(done.stdout).split("\0")) - {""}
         return sorted(names.union(_UNREADABLE_FOLDER.findall(done.stderr)))
+
+    async def list_submodules(self, root: str) -> list[str]:
+        """Paths of the index's submodules, sorted and unique; the folders themselves are not looked at."""
+        done = await run(self._in(root, ["ls-files", "-z", "-s"]))
+        self._check(done, f"list the submodules of {root!r}")
+        return sorted({os.fsdecode(path) for path in submodule_paths(done.stdout)})
 
     async def list_tree(self, root: str, commit: str) -> list[TreeEntry]:
         """Every entry of the commit's tree by path; the size is -1 for a blob that is absent and for a submodule."""
