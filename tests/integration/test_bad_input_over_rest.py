@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tenure.core.context import MAX_QUERY_CHARS
+from tenure.core.context import MAX_QUERY_CHARS, RetrieveOptions
+from tenure.core.errors import InvalidInput
 from tests.support.embedded import Embedded, embedded, write_tree
 from tests.support.git_sandbox import Sandbox
 
@@ -37,6 +38,15 @@ class Place:
         response = await self.stack.client.post(f"{self.base}/{endpoint}", json=body)
         assert response.status_code == status, response.text
         assert response.headers["content-type"] == "application/problem+json"
+        await self.still_whole()
+        message: str = response.json()["detail"]
+        return message
+
+    async def refusal_of(self, status: int, endpoint: str, content: bytes) -> str:
+        """`refusal` for a body as it is spelled."""
+        headers = {"content-type": "application/json"}
+        response = await self.stack.client.post(f"{self.base}/{endpoint}", content=content, headers=headers)
+        assert response.status_code == status, response.text
         await self.still_whole()
         message: str = response.json()["detail"]
         return message
@@ -174,16 +184,27 @@ async def test_a_query_that_can_not_be_answered_says_why(place: Place, endpoint:
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS)
-async def test_a_query_of_lone_surrogates_is_refused_as_no_text(place: Place, endpoint: str) -> None:
-    response = await place.stack.client.post(
-        f"{place.base}/{endpoint}",
-        content=b'{"query": "\\ud800\\udfff x"}',
-        headers={"content-type": "application/json"},
-    )
-    assert response.status_code in {200, 422}
-    if response.status_code == 422:
-        assert "no text" in response.json()["detail"]
-    await place.still_whole()
+async def test_a_query_that_is_no_text_is_refused_by_its_field(place: Place, endpoint: str) -> None:
+    message = await place.refusal_of(422, endpoint, b'{"query": "parse_invoice \\udfff"}')
+    assert message.startswith("body.query: it holds an unpaired surrogate")
+    message = await place.refusal_of(422, endpoint, b'{"query": "x", "file_scope": ["a.py", "\\ud800"]}')
+    assert "body.file_scope: `1` holds an unpaired surrogate" in message
+
+
+async def test_a_query_that_is_no_text_is_refused_within_the_process_too(place: Place) -> None:
+    tenure = place.stack.tenure
+    for ask in (tenure.retrieval.retrieve, tenure.prompts.build):
+        with pytest.raises(InvalidInput, match="the query holds an unpaired surrogate"):
+            await ask(place.workspace, "parse_invoice \ud83d", RetrieveOptions())
+
+
+async def test_an_event_that_is_no_text_is_refused_by_its_field_and_not_stored(place: Place) -> None:
+    body = b'{"id": "half", "type": "edit", "at": "2026-01-01T00:00:00Z", "payload": {"a": [{"b": "\\ud800"}]}}'
+    message = await place.refusal_of(422, "events", body)
+    assert message.startswith("body.payload: `a.0.b` holds an unpaired surrogate")
+    message = await place.refusal_of(422, "events/batch", b'{"events": [' + body + b"]}")
+    assert message.startswith("body.events.0.payload: `a.0.b` holds an unpaired surrogate")
+    assert "half" not in (await place.stack.client.get(f"{place.base}/events")).text
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS)

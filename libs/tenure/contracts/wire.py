@@ -1,12 +1,12 @@
 """What all wire models share."""
 
-import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, field_validator
 
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+from tenure.core.surrogates import REFUSAL, place_of_unpaired_surrogate
+
 _ESCAPED_BYTES = {0xDC00 + byte: f"\\x{byte:02x}" for byte in range(0x80, 0x100)}
 """Lone surrogates stand for the undecodable bytes of file names (PEP 383)."""
 
@@ -42,12 +42,12 @@ class Wire(BaseModel):
 
 
 class WireRequest(Wire):
-    """What a client sends. Text that is no valid Unicode is refused here, once, before anything stores or answers it."""
+    """What a client sends. Text that is no valid Unicode is refused here, at any depth, before anything stores or answers it."""
 
     @field_validator("*")
     @classmethod
     def _refuse_lone_surrogates(cls, value: Any) -> Any:
-        texts = value if isinstance(value, tuple) else (value,)
-        if any(isinstance(text, str) and not text.isascii() and _LONE_SURROGATE.search(text) for text in texts):
-            raise ValueError("it holds characters that are no text (lone surrogates); send valid Unicode")
+        place = place_of_unpaired_surrogate(value)
+        if place is not None:
+            raise ValueError(f"`{place}` {REFUSAL}" if place else f"it {REFUSAL}")
         return value

@@ -1,7 +1,7 @@
 """What the HTTP edge does before and after a handler: problems, guards, limits, request ids."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
@@ -28,6 +28,7 @@ class _AnyKey:
 
 class Body(WireRequest):
     text: str
+    more: Mapping[str, Any] = {}
 
 
 def _app(*, is_loopback_only: bool = True) -> tuple[FastAPI, Metrics]:
@@ -114,7 +115,10 @@ async def test_what_the_framework_refuses_is_a_problem_too(client: httpx.AsyncCl
         (b'{"text": 3}', "body.text"),
         (b'{"text": "a", "txet": "b"}', "body.txet"),
         (b'{"text": "a", "\\ud800": "b"}', "no text"),
-        (b'{"text": "a\\ud800"}', "body.text: it holds characters that are no text"),
+        (b'{"text": "a\\ud800"}', "body.text: it holds an unpaired surrogate"),
+        (b'{"text": "a\xed\xa0\x80"}', "body.text: it holds an unpaired surrogate"),
+        (b'{"text": "a", "more": {"k": ["b", "\\udc00"]}}', "body.more: `k.1` holds an unpaired surrogate"),
+        (b'{"text": "a", "more": {"k\\ud800": 1}}', "holds an unpaired surrogate, which is no text; send valid"),
         (b"{", "JSON decode error: "),
         (b"", "body"),
         (b"[" * 900, "body"),
