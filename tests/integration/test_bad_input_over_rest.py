@@ -1,6 +1,7 @@
 """Bad input over REST: a message that says what is wrong and what to do next, and nothing lost afterwards."""
 
 import os
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,18 @@ async def test_an_event_that_is_no_text_is_refused_by_its_field_and_not_stored(p
     message = await place.refusal_of(422, "events/batch", b'{"events": [' + body + b"]}")
     assert message.startswith("body.events.0.payload: `a.0.b` holds an unpaired surrogate")
     assert "half" not in (await place.stack.client.get(f"{place.base}/events")).text
+
+
+@pytest.mark.parametrize("endpoint", QUESTIONS)
+async def test_a_session_that_nobody_began_is_not_found_and_one_that_was_begun_is_taken(
+    place: Place, endpoint: str
+) -> None:
+    for unknown in ("", "nothing", str(uuid.uuid4())):
+        message = await place.refusal(404, endpoint, {"query": "parse_invoice", "session_id": unknown})
+        assert message == f"no session {unknown!r} of yours in this workspace; begin one first"
+    begun = (await place.stack.client.post(f"{place.base}/sessions", json={"task": "Mend invoices"})).json()["id"]
+    asked = {"query": "parse_invoice", "session_id": begun}
+    assert (await place.stack.client.post(f"{place.base}/{endpoint}", json=asked)).status_code == 200
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS)

@@ -51,7 +51,10 @@ def _ask(**more: Any) -> Body:
 _RETRIEVE = Row(
     Role.VIEWER,
     _ask(limit=50, graph_depth=3, explain=True),
-    foreign=(lambda t: {"query": QUESTION, "repository_ids": [t.repository_id]},),
+    foreign=(
+        lambda t: {"query": QUESTION, "repository_ids": [t.repository_id]},
+        lambda t: {"query": QUESTION, "session_id": t.session_id},
+    ),
 )
 MATRIX: dict[tuple[str, str], Row] = {
     ("GET", "/health/live"): Row(is_open=True),
@@ -90,7 +93,7 @@ MATRIX: dict[tuple[str, str], Row] = {
     ("POST", W + "/prompt"): Row(
         Role.VIEWER,
         _ask(graph_depth=3),
-        foreign=(*_RETRIEVE.foreign, lambda t: {"query": QUESTION, "session_id": t.session_id}),
+        foreign=_RETRIEVE.foreign,
     ),
     ("POST", W + "/impact"): Row(
         Role.VIEWER,
@@ -300,7 +303,9 @@ async def test_another_member_gets_neither_a_session_nor_its_text(world: Tenants
             response = await client.post(world.red.path(W + "/sessions/{session_id}/" + call))
             assert response.status_code == 404
         body = {"query": QUESTION, "session_id": world.red.session_id}
-        assert (await client.post(world.red.path(W + "/prompt"), json=body)).status_code == 404
+        for question in ("/context", "/search", "/prompt"):
+            response = await client.post(world.red.path(W + question), json=body)
+            assert (response.status_code, response.json()["title"]) == (404, "not found"), question
         theirs = _event(world.red, session_id=world.red.session_id)
         assert (await client.post(world.red.path(W + "/events"), json=theirs)).status_code == 404
         events = (await client.get(world.red.path(W + "/events"))).json()

@@ -45,17 +45,19 @@ router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["context"])
 
 
 @router.post("/context")
-async def context(edge: Edge, workspace_id: ViewedWorkspace, body: RetrieveRequest) -> BundleOut:
+async def context(edge: Edge, workspace_id: ViewedWorkspace, caller: CurrentCaller, body: RetrieveRequest) -> BundleOut:
     """What a model should see for this query, within the token budget, with reasons."""
-    bundle = await edge.retrieval.retrieve(workspace_id, body.query, body.options(edge.default_fusion))
+    options = body.options(edge.default_fusion)
+    bundle = await edge.retrieval.retrieve(workspace_id, body.query, options, reader=caller.reader)
     edge.metrics.retrieved(bundle)
     return BundleOut.model_validate(bundle)
 
 
 @router.post("/search")
-async def search(edge: Edge, workspace_id: ViewedWorkspace, body: RetrieveRequest) -> SearchOut:
+async def search(edge: Edge, workspace_id: ViewedWorkspace, caller: CurrentCaller, body: RetrieveRequest) -> SearchOut:
     """Where something is: the items of `context` without their text."""
-    bundle = await edge.retrieval.retrieve(workspace_id, body.query, body.options(edge.default_fusion), whole=False)
+    options = body.options(edge.default_fusion)
+    bundle = await edge.retrieval.retrieve(workspace_id, body.query, options, whole=False, reader=caller.reader)
     edge.metrics.retrieved(bundle)
     return SearchOut(
         result=bundle.result,
