@@ -254,6 +254,57 @@ async def test_an_option_outside_its_bounds_is_named(place: Place, options: dict
 
 
 @pytest.mark.parametrize(
+    ("endpoint", "body", "field"),
+    [
+        ("context", {"limit": "5"}, "limit"),
+        ("context", {"limit": 5.0}, "limit"),
+        ("context", {"limit": True}, "limit"),
+        ("search", {"explain": 1}, "explain"),
+        ("search", {"include_semantic": "yes"}, "include_semantic"),
+        ("context", {"relevance_threshold": "0.5"}, "relevance_threshold"),
+        ("context", {"relevance_threshold": False}, "relevance_threshold"),
+        ("context", {"file_scope": "app/parser.py"}, "file_scope"),
+        ("context", {"file_scope": [1]}, "file_scope.0"),
+        ("context", {"preferred_edges": [1]}, "preferred_edges.0"),
+        ("context", {"include_tests": True}, "include_tests"),
+        ("context", {"session_id": 7}, "session_id"),
+        ("prompt", {"history_tokens": "10"}, "history_tokens"),
+        ("events", {"at": 1_700_000_000}, "at"),
+        ("events", {"at": "1700000000"}, "at"),
+        ("events", {"payload_version": "1"}, "payload_version"),
+        ("events", {"id": 5}, "id"),
+    ],
+)
+async def test_a_value_of_another_type_is_refused_and_never_converted(
+    place: Place, endpoint: str, body: dict[str, Any], field: str
+) -> None:
+    event = {"id": "typed", "type": "edit", "at": "2026-01-01T00:00:00Z"}
+    good = event if endpoint == "events" else {"query": "parse_invoice"}
+    assert f"body.{field}: " in await place.refusal(422, endpoint, good | body)
+
+
+async def test_values_of_the_right_type_are_taken_as_json_writes_them(place: Place) -> None:
+    asked = {
+        "query": "parse_invoice",
+        "limit": 3,
+        "relevance_threshold": 0,
+        "explain": True,
+        "file_scope": ["app/parser.py"],
+        "preferred_edges": ["calls", "imports"],
+        "recency_decay": "none",
+        "include_tests": "yes",
+        "fusion": "rrf",
+        "session_id": None,
+    }
+    answer = await place.stack.client.post(f"{place.base}/context", json=asked)
+    assert answer.status_code == 200, answer.text
+    for at in ("2026-01-01T00:00:00Z", "2026-01-01 02:00:00.5+02:00"):
+        event = {"id": f"written {at}", "type": "edit", "at": at, "payload_version": 2}
+        accepted = await place.stack.client.post(f"{place.base}/events", json=event)
+        assert accepted.status_code == 202, accepted.text
+
+
+@pytest.mark.parametrize(
     ("event", "said"),
     [
         ({"type": "invented"}, "body.type"),

@@ -110,6 +110,7 @@ MATRIX: dict[tuple[str, str], Row] = {
 }
 SCOPED = [key for key in MATRIX if "{workspace_id}" in key[1]]
 WITH_IDS = [key for key in SCOPED if key[1].count("{") > 1]
+WITH_BODY = [key for key, row in MATRIX.items() if row.body(Tenancy("any", "any")) is not None]
 FOREIGN_BODIES = [(*key, body) for key in MATRIX for body in MATRIX[key].foreign]
 
 
@@ -164,6 +165,16 @@ async def test_without_a_key_nothing_but_the_open_endpoints_answers(world: Tenan
     expected = {True: {200}, False: {401}}[MATRIX[method, template].is_open]
     assert response.status_code in expected, response.text
     assert world.red.root not in response.text
+
+
+@pytest.mark.parametrize(("method", "template"), WITH_BODY)
+async def test_no_endpoint_takes_a_body_with_a_key_twice(world: Tenants, method: str, template: str) -> None:
+    twice = f'{{"name": "a", "n\\u0061me": "b", "rest": {json.dumps(MATRIX[method, template].body(world.red))}}}'
+    async with world.as_("ada") as client:
+        headers = {"content-type": "application/json"}
+        response = await client.request(method, world.red.path(template), content=twice, headers=headers)
+    assert response.status_code == 422, response.text
+    assert response.json()["detail"] == "the body holds the key 'name' twice in one object; send it once"
 
 
 @pytest.mark.parametrize(("method", "template"), SCOPED)

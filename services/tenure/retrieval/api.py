@@ -22,6 +22,7 @@ from tenure.retrieval.prompting import PromptService
 from tenure.retrieval.service import RetrievalService
 from tenure.runtime.metrics import Metrics
 from tenure.runtime.web import CurrentCaller, ViewedWorkspace
+from tenure.runtime.web_bodies import JsonRoute
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,7 @@ def _edge(request: Request) -> RetrievalEdge:
 
 
 Edge = Annotated[RetrievalEdge, Depends(_edge)]
-router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["context"])
+router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["context"], route_class=JsonRoute)
 
 
 @router.post("/context")
