@@ -35,7 +35,7 @@ class GitRepository(Protocol):
         ...
 
     async def head(self, root: str) -> GitHead:
-        """The present commit and branch."""
+        """The present commit and branch; secrets in the branch's name are masked."""
         ...
 
     async def resolve_commit(self, root: str, revision: str) -> str:

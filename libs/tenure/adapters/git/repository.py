@@ -17,6 +17,7 @@ from tenure.adapters.git.head_mark import HeadMark, head_mark
 from tenure.adapters.git.objects import id_lines, parse_tree, present_in, read_batch, submodule_paths, with_sizes
 from tenure.adapters.git.process import Completed, Invocation, chunks, refusal, run, start
 from tenure.code.history import LOG_FORMAT, RECORD_MARK
+from tenure.code.masking import mask_free_text
 from tenure.core.errors import InvalidInput
 from tenure.ports.source_tree import GitHead, TreeEntry
 
@@ -65,14 +66,17 @@ class GitProcess:
         return (os.path.realpath(git_folder), True) if top is None else (str(top), False)
 
     async def head(self, root: str) -> GitHead:
-        """The present commit and branch. Git is asked again when the files in which it keeps them have changed."""
+        """The present commit and branch, whose name is free text: secrets in it are masked.
+
+        Git is asked again when the files in which it keeps them have changed.
+        """
         mark = head_mark(root)
         known = self._heads.get(root)
         if known is not None and known[0] == mark:
             return known[1]
         branch = await self._ask(root, "read HEAD", ["symbolic-ref", "-q", "HEAD"])
         commit = await self._ask(root, "read HEAD", ["rev-parse", "-q", "--verify", "HEAD"])
-        head = GitHead(commit or None, branch.removeprefix("refs/heads/") if branch else None)
+        head = GitHead(commit or None, mask_free_text(branch.removeprefix("refs/heads/")) if branch else None)
         if mark is not None:
             self._heads[root] = (mark, head)
         return head
