@@ -1,6 +1,7 @@
 """Bad input over REST: a message that says what is wrong and what to do next, and nothing lost afterwards."""
 
 import os
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tenure.core.context import MAX_QUERY_CHARS
+from tenure.core.context import MAX_QUERY_CHARS, RetrieveOptions
+from tenure.core.errors import InvalidInput
 from tests.support.embedded import Embedded, embedded, write_tree
 from tests.support.git_sandbox import Sandbox
 
@@ -37,6 +39,15 @@ class Place:
         response = await self.stack.client.post(f"{self.base}/{endpoint}", json=body)
         assert response.status_code == status, response.text
         assert response.headers["content-type"] == "application/problem+json"
+        await self.still_whole()
+        message: str = response.json()["detail"]
+        return message
+
+    async def refusal_of(self, status: int, endpoint: str, content: bytes) -> str:
+        """`refusal` for a body as it is spelled."""
+        headers = {"content-type": "application/json"}
+        response = await self.stack.client.post(f"{self.base}/{endpoint}", content=content, headers=headers)
+        assert response.status_code == status, response.text
         await self.still_whole()
         message: str = response.json()["detail"]
         return message
@@ -174,16 +185,39 @@ async def test_a_query_that_can_not_be_answered_says_why(place: Place, endpoint:
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS)
-async def test_a_query_of_lone_surrogates_is_refused_as_no_text(place: Place, endpoint: str) -> None:
-    response = await place.stack.client.post(
-        f"{place.base}/{endpoint}",
-        content=b'{"query": "\\ud800\\udfff x"}',
-        headers={"content-type": "application/json"},
-    )
-    assert response.status_code in {200, 422}
-    if response.status_code == 422:
-        assert "no text" in response.json()["detail"]
-    await place.still_whole()
+async def test_a_query_that_is_no_text_is_refused_by_its_field(place: Place, endpoint: str) -> None:
+    message = await place.refusal_of(422, endpoint, b'{"query": "parse_invoice \\udfff"}')
+    assert message.startswith("body.query: it holds an unpaired surrogate")
+    message = await place.refusal_of(422, endpoint, b'{"query": "x", "file_scope": ["a.py", "\\ud800"]}')
+    assert "body.file_scope: `1` holds an unpaired surrogate" in message
+
+
+async def test_a_query_that_is_no_text_is_refused_within_the_process_too(place: Place) -> None:
+    tenure = place.stack.tenure
+    for ask in (tenure.retrieval.retrieve, tenure.prompts.build):
+        with pytest.raises(InvalidInput, match="the query holds an unpaired surrogate"):
+            await ask(place.workspace, "parse_invoice \ud83d", RetrieveOptions())
+
+
+async def test_an_event_that_is_no_text_is_refused_by_its_field_and_not_stored(place: Place) -> None:
+    body = b'{"id": "half", "type": "edit", "at": "2026-01-01T00:00:00Z", "payload": {"a": [{"b": "\\ud800"}]}}'
+    message = await place.refusal_of(422, "events", body)
+    assert message.startswith("body.payload: `a.0.b` holds an unpaired surrogate")
+    message = await place.refusal_of(422, "events/batch", b'{"events": [' + body + b"]}")
+    assert message.startswith("body.events.0.payload: `a.0.b` holds an unpaired surrogate")
+    assert "half" not in (await place.stack.client.get(f"{place.base}/events")).text
+
+
+@pytest.mark.parametrize("endpoint", QUESTIONS)
+async def test_a_session_that_nobody_began_is_not_found_and_one_that_was_begun_is_taken(
+    place: Place, endpoint: str
+) -> None:
+    for unknown in ("", "nothing", str(uuid.uuid4())):
+        message = await place.refusal(404, endpoint, {"query": "parse_invoice", "session_id": unknown})
+        assert message == f"no session {unknown!r} of yours in this workspace; begin one first"
+    begun = (await place.stack.client.post(f"{place.base}/sessions", json={"task": "Mend invoices"})).json()["id"]
+    asked = {"query": "parse_invoice", "session_id": begun}
+    assert (await place.stack.client.post(f"{place.base}/{endpoint}", json=asked)).status_code == 200
 
 
 @pytest.mark.parametrize("endpoint", QUESTIONS)
@@ -217,6 +251,57 @@ async def test_a_query_of_odd_characters_is_answered(place: Place, endpoint: str
 )
 async def test_an_option_outside_its_bounds_is_named(place: Place, options: dict[str, Any], said: str) -> None:
     assert said in await place.refusal(422, "context", {"query": "x", **options})
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "body", "field"),
+    [
+        ("context", {"limit": "5"}, "limit"),
+        ("context", {"limit": 5.0}, "limit"),
+        ("context", {"limit": True}, "limit"),
+        ("search", {"explain": 1}, "explain"),
+        ("search", {"include_semantic": "yes"}, "include_semantic"),
+        ("context", {"relevance_threshold": "0.5"}, "relevance_threshold"),
+        ("context", {"relevance_threshold": False}, "relevance_threshold"),
+        ("context", {"file_scope": "app/parser.py"}, "file_scope"),
+        ("context", {"file_scope": [1]}, "file_scope.0"),
+        ("context", {"preferred_edges": [1]}, "preferred_edges.0"),
+        ("context", {"include_tests": True}, "include_tests"),
+        ("context", {"session_id": 7}, "session_id"),
+        ("prompt", {"history_tokens": "10"}, "history_tokens"),
+        ("events", {"at": 1_700_000_000}, "at"),
+        ("events", {"at": "1700000000"}, "at"),
+        ("events", {"payload_version": "1"}, "payload_version"),
+        ("events", {"id": 5}, "id"),
+    ],
+)
+async def test_a_value_of_another_type_is_refused_and_never_converted(
+    place: Place, endpoint: str, body: dict[str, Any], field: str
+) -> None:
+    event = {"id": "typed", "type": "edit", "at": "2026-01-01T00:00:00Z"}
+    good = event if endpoint == "events" else {"query": "parse_invoice"}
+    assert f"body.{field}: " in await place.refusal(422, endpoint, good | body)
+
+
+async def test_values_of_the_right_type_are_taken_as_json_writes_them(place: Place) -> None:
+    asked = {
+        "query": "parse_invoice",
+        "limit": 3,
+        "relevance_threshold": 0,
+        "explain": True,
+        "file_scope": ["app/parser.py"],
+        "preferred_edges": ["calls", "imports"],
+        "recency_decay": "none",
+        "include_tests": "yes",
+        "fusion": "rrf",
+        "session_id": None,
+    }
+    answer = await place.stack.client.post(f"{place.base}/context", json=asked)
+    assert answer.status_code == 200, answer.text
+    for at in ("2026-01-01T00:00:00Z", "2026-01-01 02:00:00.5+02:00"):
+        event = {"id": f"written {at}", "type": "edit", "at": at, "payload_version": 2}
+        accepted = await place.stack.client.post(f"{place.base}/events", json=event)
+        assert accepted.status_code == 202, accepted.text
 
 
 @pytest.mark.parametrize(

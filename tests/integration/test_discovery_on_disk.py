@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tenure.adapters.git.repository import GitProcess
 from tenure.code.discover import discover
-from tenure.code.disk import survey_folder, survey_listed
+from tenure.code.disk import SUBMODULE, SUBMODULE_ABSENT, survey_folder, survey_listed
 from tenure.code.model import Discovery
 from tenure.core.errors import InvalidInput
 from tenure.ports.records import RepositoryKind
@@ -221,7 +221,7 @@ async def test_large_files_and_key_files_are_named(box: Sandbox) -> None:
 
 def test_what_vanished_since_it_was_listed_is_simply_not_there(box: Sandbox) -> None:
     box.put("a.py")
-    found = survey_listed(str(box.root), ["a.py", "a.py/b.py", "gone.py", "gone/deep/x.py"])
+    found, _ = survey_listed(str(box.root), ["a.py", "a.py/b.py", "gone.py", "gone/deep/x.py"])
     assert (paths(found), found.left_out) == (["a.py"], [])
 
 
@@ -244,7 +244,52 @@ async def test_submodules_are_named_checked_out_or_not(box: Sandbox, tmp_path: P
     box.commit("one")
     box.git("submodule", "--quiet", "deinit", "-f", "other")
     found = await discover(str(box.root), TREE, GIT)
-    assert reasons(found) == {"other": "nested repository (not checked out)", "sub": "nested repository"}
+    assert reasons(found) == {"other": SUBMODULE_ABSENT, "sub": "nested repository"}
+
+
+def link_commit(box: Sandbox, path: str) -> None:
+    """Stage a submodule entry at this path, with no repository to it."""
+    box.git("update-index", "--add", "--cacheinfo", f"160000,{'5' * 40},{path}")
+
+
+async def test_a_submodule_whose_folder_holds_no_repository_is_named_in_every_kind_of_tree(
+    box: Sandbox, tmp_path: Path
+) -> None:
+    box.put("app.py")
+    box.put("vendor/lib/code.py")
+    box.put("hidden/lib/code.py")
+    box.put(".tenureignore", "hidden/lib/\n")
+    box.git("add", "app.py", ".tenureignore")
+    for path in ("vendor/lib", "vendor/none", "hidden/lib", "néw\nline"):
+        link_commit(box, path)
+    (box.root / "vendor/none").mkdir()
+    (box.root / "néw\nline").mkdir()
+    box.put("néw\nline/code.py")
+    found = await discover(str(box.root), TREE, GIT)
+    assert paths(found) == [".tenureignore", "app.py"]
+    assert reasons(found) == {"néw\nline": SUBMODULE, "vendor/lib": SUBMODULE, "vendor/none": SUBMODULE_ABSENT}
+    box.git("commit", "-q", "-m", "linked")
+    commit = box.git("rev-parse", "HEAD").strip()
+    found = await discover(str(box.root), BARE, GIT, tree_commit=commit)
+    assert reasons(found) == dict.fromkeys(("néw\nline", "vendor/lib", "vendor/none"), SUBMODULE)
+
+
+async def test_a_tree_of_submodules_alone_is_an_error_that_names_them(box: Sandbox) -> None:
+    box.put("lib/code.py")
+    link_commit(box, "lib")
+    with pytest.raises(InvalidInput, match=r"'lib' \(submodule: its own repository; index it by itself\)"):
+        await discover(str(box.root), TREE, GIT)
+
+
+async def test_a_file_s_place_taken_by_ignored_files_is_no_submodule(box: Sandbox) -> None:
+    box.put("thing", "file")
+    box.put("kept.py")
+    box.commit("one")
+    (box.root / "thing").unlink()
+    box.put("thing/out.log")
+    box.put(".gitignore", "*.log\n")
+    found = await discover(str(box.root), TREE, GIT)
+    assert (paths(found), found.left_out) == ([".gitignore", "kept.py"], [])
 
 
 async def test_a_plain_folder_leaves_repositories_inside_to_themselves(plain: Sandbox) -> None:
@@ -301,7 +346,7 @@ def test_what_may_not_be_read_is_named(kind: RepositoryKind) -> None:
         (box.root / "shut").chmod(0)
         listed = ["a.py", "closed.py", "shut/", "shut/b.py"]
         with as_nobody():
-            found = survey_listed(str(box.root), listed) if kind is TREE else survey_folder(str(box.root))
+            found = survey_listed(str(box.root), listed)[0] if kind is TREE else survey_folder(str(box.root))
     assert paths(found) == ["a.py"]
     expected = {"closed.py": "not readable", "shut": "not readable", "shut/b.py": "not readable"}
     assert reasons(found) == {path: expected[path] for path in sorted(expected) if kind is TREE or path != "shut/b.py"}

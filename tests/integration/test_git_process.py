@@ -88,6 +88,14 @@ async def test_a_linked_work_tree_and_a_submodule_are_repositories(
     assert await git.list_candidates(str(outer.root)) == [".gitmodules", "sub"]
 
 
+async def test_what_git_complains_of_is_told_without_secrets(git: GitProcess, box: Sandbox) -> None:
+    secret = "ghp_" + "c3D4" * 9
+    with pytest.raises(InvalidInput) as refused:
+        await git.resolve_commit(str(box.root), f"fix/{secret}")
+    assert secret not in str(refused.value)
+    assert "git refused to find the revision 'fix/****" in str(refused.value)
+
+
 async def test_candidates_are_what_git_lists(git: GitProcess, box: Sandbox) -> None:
     box.put(".gitignore", "*.log\n!keep.log\nout/\n")
     box.put("sub/.gitignore", "deep.txt\n")

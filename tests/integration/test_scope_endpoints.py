@@ -51,7 +51,10 @@ def _ask(**more: Any) -> Body:
 _RETRIEVE = Row(
     Role.VIEWER,
     _ask(limit=50, graph_depth=3, explain=True),
-    foreign=(lambda t: {"query": QUESTION, "repository_ids": [t.repository_id]},),
+    foreign=(
+        lambda t: {"query": QUESTION, "repository_ids": [t.repository_id]},
+        lambda t: {"query": QUESTION, "session_id": t.session_id},
+    ),
 )
 MATRIX: dict[tuple[str, str], Row] = {
     ("GET", "/health/live"): Row(is_open=True),
@@ -90,7 +93,7 @@ MATRIX: dict[tuple[str, str], Row] = {
     ("POST", W + "/prompt"): Row(
         Role.VIEWER,
         _ask(graph_depth=3),
-        foreign=(*_RETRIEVE.foreign, lambda t: {"query": QUESTION, "session_id": t.session_id}),
+        foreign=_RETRIEVE.foreign,
     ),
     ("POST", W + "/impact"): Row(
         Role.VIEWER,
@@ -107,6 +110,7 @@ MATRIX: dict[tuple[str, str], Row] = {
 }
 SCOPED = [key for key in MATRIX if "{workspace_id}" in key[1]]
 WITH_IDS = [key for key in SCOPED if key[1].count("{") > 1]
+WITH_BODY = [key for key, row in MATRIX.items() if row.body(Tenancy("any", "any")) is not None]
 FOREIGN_BODIES = [(*key, body) for key in MATRIX for body in MATRIX[key].foreign]
 
 
@@ -161,6 +165,16 @@ async def test_without_a_key_nothing_but_the_open_endpoints_answers(world: Tenan
     expected = {True: {200}, False: {401}}[MATRIX[method, template].is_open]
     assert response.status_code in expected, response.text
     assert world.red.root not in response.text
+
+
+@pytest.mark.parametrize(("method", "template"), WITH_BODY)
+async def test_no_endpoint_takes_a_body_with_a_key_twice(world: Tenants, method: str, template: str) -> None:
+    twice = f'{{"name": "a", "n\\u0061me": "b", "rest": {json.dumps(MATRIX[method, template].body(world.red))}}}'
+    async with world.as_("ada") as client:
+        headers = {"content-type": "application/json"}
+        response = await client.request(method, world.red.path(template), content=twice, headers=headers)
+    assert response.status_code == 422, response.text
+    assert response.json()["detail"] == "the body holds the key 'name' twice in one object; send it once"
 
 
 @pytest.mark.parametrize(("method", "template"), SCOPED)
@@ -300,7 +314,9 @@ async def test_another_member_gets_neither_a_session_nor_its_text(world: Tenants
             response = await client.post(world.red.path(W + "/sessions/{session_id}/" + call))
             assert response.status_code == 404
         body = {"query": QUESTION, "session_id": world.red.session_id}
-        assert (await client.post(world.red.path(W + "/prompt"), json=body)).status_code == 404
+        for question in ("/context", "/search", "/prompt"):
+            response = await client.post(world.red.path(W + question), json=body)
+            assert (response.status_code, response.json()["title"]) == (404, "not found"), question
         theirs = _event(world.red, session_id=world.red.session_id)
         assert (await client.post(world.red.path(W + "/events"), json=theirs)).status_code == 404
         events = (await client.get(world.red.path(W + "/events"))).json()

@@ -353,6 +353,8 @@ SERVICES: dict[str, Callable[[Tenure, Theirs, str], Awaitable[Any]]] = {
     "mark_behind": lambda s, t, w: s.ingestion.mark_behind(w, t.repository),
     "impact": lambda s, t, w: s.impact.impact(w, t.repository, ["red/ledger.py"], 10),
     "retrieve": lambda s, t, w: s.retrieval.retrieve(w, "x", RetrieveOptions(repository_ids=(t.repository,))),
+    "retrieve in a session": lambda s, t, w: s.retrieval.retrieve(w, "x", RetrieveOptions(session_id=t.session)),
+    "prompt in a session": lambda s, t, w: s.prompts.build(w, "x", RetrieveOptions(session_id=t.session)),
     "working_memory": lambda s, t, w: s.memory.working_memory(w, t.session),
     "commit_session": lambda s, t, w: s.memory.commit_session(w, t.session),
 }

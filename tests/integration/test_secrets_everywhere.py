@@ -77,12 +77,15 @@ def orchard(root: Path) -> Sandbox:
     box.commit(
         f"Rotate {GITHUB}\n\nThe old key was {AWS}, the password {PASSWORD.join(('postgres://app:', '@db.invalid'))}"
     )
+    box.git("checkout", "-q", "-b", f"fix/{GITHUB}")
     return box
 
 
 async def call_everything(stack: Embedded, workspace_id: str, repository_id: str) -> list[tuple[str, bytes]]:
     """The answers of all endpoints that take or give text."""
     base = f"/v1/workspaces/{workspace_id}"
+    named = Path(stack.tenure.infrastructure.settings.home).parent / "named"
+    named.mkdir()
     queries = [
         "load_settings",
         "Setup",
@@ -101,6 +104,8 @@ async def call_everything(stack: Embedded, workspace_id: str, repository_id: str
         ("POST", "search", {"query": "x", GITHUB: AWS}),
         ("POST", "context", {"query": "x", "file_scope": [OPENAI], "repository_ids": [GITHUB]}),
         ("POST", "repositories", {"path": f"/nowhere/{GITHUB}"}),
+        ("POST", "repositories", {"path": str(named), "name": f"orchard of {OPENAI}"}),
+        ("GET", "repositories", None),
         ("POST", "impact", {"repository_id": repository_id, "paths": ["settings.py"]}),
         ("GET", "events", None),
         ("GET", "timeline", None),
@@ -178,3 +183,34 @@ async def test_masked_source_keeps_its_lines_and_its_symbols(tmp_path: Path) -> 
         keys = {".env", "service/.env.production", "keys/id_rsa", "deploy.pem", ".netrc"}
         assert {path for path, reason in reasons.items() if reason == "key file"} == keys
         assert [reason for path, reason in reasons.items() if path.startswith("notes/")] == ["its name holds a secret"]
+
+
+async def test_a_branch_with_a_secret_in_its_name_is_masked_and_not_taken_for_another_one(tmp_path: Path) -> None:
+    box = orchard(tmp_path / "orchard")
+    async with troubled(tmp_path) as stack:
+        workspace = await stack.workspace()
+        repository = await stack.index(workspace, box.root)
+        assert not await stack.tenure.ingestion.mark_behind(workspace, repository)
+        (freshness,) = (await stack.search(workspace, "load_settings"))["freshness"]
+        assert (freshness["branch"], freshness["is_stale"]) == (f"fix/{'*' * len(GITHUB)}", False)
+        box.git("checkout", "-q", "-b", "plain")
+        assert await stack.tenure.ingestion.mark_behind(workspace, repository)
+
+
+async def test_a_folder_or_tree_with_a_secret_in_its_name_is_refused_without_naming_it(tmp_path: Path) -> None:
+    box = orchard(tmp_path / "orchard")
+    bare, odd = tmp_path / "bare.git", tmp_path / AWS / "inner"
+    box.git("clone", "-q", "--bare", str(box.root), str(bare))
+    odd.mkdir(parents=True)
+    commit = box.git("rev-parse", "HEAD").strip()
+    async with troubled(tmp_path) as stack:
+        base = f"/v1/workspaces/{await stack.workspace()}/repositories"
+        for body, said in (
+            ({"path": str(odd)}, "rename the folder"),
+            ({"path": str(bare), "tree": f"fix/{GITHUB}"}, "name its commit by its id instead"),
+        ):
+            response = await stack.client.post(base, json=body)
+            assert response.status_code == 422
+            assert said in response.json()["detail"]
+            assert leaks("answer", response.content) == []
+        assert (await stack.client.post(base, json={"path": str(bare), "tree": commit})).json()["tree"] == commit

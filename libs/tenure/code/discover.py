@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tenure.code.admission import reason_to_leave_out
-from tenure.code.disk import NESTED, UNSAFE_PATH, is_unsafe, survey_folder, survey_listed
+from tenure.code.disk import SUBMODULE, UNSAFE_PATH, is_unsafe, survey_folder, survey_listed
 from tenure.code.ignore import MAX_IGNORE_BYTES, OWN_IGNORE_FILE, IgnoreRules
 from tenure.code.masking import mask_path
 from tenure.code.model import Candidate, Discovery
@@ -37,11 +37,18 @@ async def discover(root: str, kind: RepositoryKind, git: GitRepository, *, tree_
     top = os.path.realpath(root)
     names = [name for name in _names_in(top) if name != ".git"]
     if kind is RepositoryKind.WORK_TREE:
-        listed = await git.list_candidates(top)
-        found = await asyncio.to_thread(survey_listed, top, listed)
+        found = await _discover_work_tree(top, git)
     else:
         found = await asyncio.to_thread(survey_folder, top)
     return _require_some(_without_secret_names(found), root, has_entries=bool(names))
+
+
+async def _discover_work_tree(top: str, git: GitRepository) -> Discovery:
+    found, folders = await asyncio.to_thread(survey_listed, top, await git.list_candidates(top))
+    if not folders:
+        return found
+    left_out = [LeftOut(path, folders[path]) for path in await git.list_submodules(top) if path in folders]
+    return Discovery(found.candidates, sorted([*found.left_out, *left_out], key=lambda left: left.path))
 
 
 def _names_in(top: str) -> list[str]:
@@ -99,7 +106,7 @@ async def _discover_tree(root: str, git: GitRepository, commit: str | None) -> D
 
 def _reason(entry: TreeEntry) -> str:
     if entry.mode == _SUBMODULE_MODE:
-        return NESTED
+        return SUBMODULE
     if entry.mode == _LINK_MODE:
         return "link"
     if entry.size < 0:

@@ -14,7 +14,13 @@ from tenure.core.errors import InvalidInput
 from tenure.ports.records import LeftOut
 
 NESTED = "nested repository"
-"""Reason for submodules and repositories inside the tree: each is indexed on its own or not at all."""
+"""Reason for repositories inside the tree: each is indexed on its own or not at all."""
+
+SUBMODULE = "submodule: its own repository; index it by itself"
+"""Reason for a submodule of which the tree holds no repository, whatever its folder holds."""
+
+SUBMODULE_ABSENT = "submodule (not checked out): its own repository; check it out and index it by itself"
+"""Reason for a submodule whose folder is empty."""
 
 UNSAFE_PATH = "unsafe path"
 """Reason for a path that a forged index or tree points out of the root, or into `.git`."""
@@ -34,9 +40,14 @@ def is_unsafe(path: str) -> bool:
     return _UNSAFE.search(path) is not None
 
 
-def survey_listed(root: str, names: Sequence[str]) -> Discovery:
-    """What becomes of the paths that git lists for the work tree `root` (links resolved). Blocks; run it in a thread."""
-    return _ListedSurvey(root).survey(names)
+def survey_listed(root: str, names: Sequence[str]) -> tuple[Discovery, dict[str, str]]:
+    """What becomes of the paths that git lists for the work tree `root` (links resolved). Blocks; run it in a thread.
+
+    With it come the folders that are listed and hold no repository, and the reason for each if it is a submodule. The
+    index alone tells that from a file whose place a folder took.
+    """
+    survey = _ListedSurvey(root)
+    return survey.survey(names), survey.folders_without_repository
 
 
 def survey_folder(root: str) -> Discovery:
@@ -93,6 +104,7 @@ class _ListedSurvey(_Survey):
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
+        self.folders_without_repository: dict[str, str] = {}
         self._folders = {"": ""}
         self._rules = IgnoreRules(self._own_rules)
 
@@ -123,7 +135,9 @@ class _ListedSurvey(_Survey):
             self._found(path, status)
 
     def _listed_folder(self, path: str) -> None:
-        """A folder is listed for a nested repository, or for one that could not be opened, or where a file once was."""
+        """A folder is listed for a repository in it, or as one that could not be opened, or as what was not a folder."""
+        if self._rules.ignores(path, is_folder=True):
+            return  # a submodule is listed like a file
         try:
             names = {entry.name for entry in Path(self._prefix + path).iterdir()}
         except OSError as error:
@@ -131,8 +145,8 @@ class _ListedSurvey(_Survey):
             return
         if _GIT in names:
             self._leave(path, NESTED)
-        elif not names:
-            self._leave(path, f"{NESTED} (not checked out)")
+        else:
+            self.folders_without_repository[path] = SUBMODULE if names else SUBMODULE_ABSENT
 
     def _folder_reason(self, folder: str) -> str:
         """Why files in the folder are out of reach, '' if they are not."""

@@ -71,7 +71,7 @@ def _second_opinion(line: str) -> list[Span]:
 _CONFIGURATION_SUFFIXE_LIST = """
 .env .yaml .yml .toml .ini .cfg .conf .config .json .jsonc .json5 .properties .tfvars .plist .xml .hcl
 .editorconfig .service .env.example .env.sample .env.template .env.dist .envrc .npmrc .pypirc .netrc .htaccess
-.reg .log
+.reg .log .csv .tsv
 """
 _CONFIGURATION_SUFFIXES = frozenset(_CONFIGURATION_SUFFIXE_LIST.split())
 _DOCUMENT_SUFFIXE_LIST = """

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
-from tenure.contracts.wire import Wire, WireRequest
+from tenure.contracts.wire import Chosen, Listed, Moment, Wire, WireRequest
 from tenure.core.events import Event, EventType
 
 
@@ -14,8 +14,8 @@ class NewEvent(WireRequest):
     """A fact. `id` is the sender's idempotency key: sent twice, it is stored once."""
 
     id: str = Field(min_length=1, max_length=200)
-    type: EventType
-    at: AwareDatetime
+    type: Chosen[EventType]
+    at: Moment
     payload: Mapping[str, Any] = Field(default_factory=dict)
     session_id: str | None = Field(default=None, max_length=200)
     payload_version: int = Field(default=1, ge=1, le=32_767)
@@ -28,7 +28,7 @@ class NewEvent(WireRequest):
 class NewEvents(WireRequest):
     """Facts in order."""
 
-    events: tuple[NewEvent, ...] = Field(min_length=1, max_length=500)
+    events: Listed[NewEvent] = Field(min_length=1, max_length=500)
 
 
 class AcceptedOut(Wire):

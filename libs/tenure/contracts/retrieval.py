@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from tenure.contracts.wire import Shown, Wire, WireRequest
+from tenure.contracts.wire import Chosen, Listed, Shown, Wire, WireRequest
 from tenure.core import context
 from tenure.core.context import FusionMethod, IncludeTests, OmissionReason, RecencyDecay
 from tenure.core.memory import EdgeType, MemoryKind, NodeState, NodeType, Trust
@@ -21,16 +21,16 @@ class RetrieveRequest(WireRequest):
     include_procedural: bool = True
     max_tokens: int = Field(default=context.DEFAULT_MAX_TOKENS, ge=0, le=context.MAX_MAX_TOKENS)
     relevance_threshold: float = Field(default=0.0, ge=0, le=1)
-    recency_decay: RecencyDecay = RecencyDecay.EXPONENTIAL
-    file_scope: tuple[str, ...] = Field(default=(), max_length=1000)
-    directory_scope: tuple[str, ...] = Field(default=(), max_length=1000)
-    repository_ids: tuple[str, ...] = Field(default=(), max_length=100)
-    languages: tuple[str, ...] = Field(default=(), max_length=100)
+    recency_decay: Chosen[RecencyDecay] = RecencyDecay.EXPONENTIAL
+    file_scope: Listed[str] = Field(default=(), max_length=1000)
+    directory_scope: Listed[str] = Field(default=(), max_length=1000)
+    repository_ids: Listed[str] = Field(default=(), max_length=100)
+    languages: Listed[str] = Field(default=(), max_length=100)
     session_id: str | None = None
     graph_depth: int = Field(default=1, ge=0, le=context.MAX_GRAPH_DEPTH)
-    preferred_edges: tuple[EdgeType, ...] = ()
-    include_tests: IncludeTests = IncludeTests.AUTO
-    fusion: FusionMethod | None = None
+    preferred_edges: Listed[Chosen[EdgeType]] = ()
+    include_tests: Chosen[IncludeTests] = IncludeTests.AUTO
+    fusion: Chosen[FusionMethod] | None = None
     explain: bool = False
 
     def options(self, default_fusion: FusionMethod) -> context.RetrieveOptions:
@@ -180,7 +180,7 @@ class ImpactRequest(WireRequest):
     """Files of one repository, by path; what else changes with them is asked."""
 
     repository_id: str
-    paths: tuple[str, ...] = Field(min_length=1, max_length=50)
+    paths: Listed[str] = Field(min_length=1, max_length=50)
     limit: int = Field(default=context.DEFAULT_LIMIT, ge=context.MIN_LIMIT, le=context.MAX_LIMIT)
 
 

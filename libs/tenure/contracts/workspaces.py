@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tenure.contracts.wire import Shown, Wire, WireRequest
+from tenure.contracts.wire import Chosen, Shown, Wire, WireRequest
 from tenure.ports.records import Role
 
 Name = Annotated[
@@ -41,7 +41,7 @@ class NewMember(WireRequest):
     """A member to add: an existing principal by id, or a new one by name."""
 
     name: Name
-    role: Role
+    role: Chosen[Role]
     principal_id: str | None = None
 
 

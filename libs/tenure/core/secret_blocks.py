@@ -54,7 +54,7 @@ def _judge(opener: re.Match[str], strictness: Strictness, *, needs_looks: bool) 
     return is_secret
 
 
-def _indented(text: str, end: int, indent: int) -> Iterator[tuple[int, str]]:
+def indented(text: str, end: int, indent: int) -> Iterator[tuple[int, str]]:
     """Start and text of the lines after `end` that are indented by more than `indent`."""
     for _ in range(_MAX_LINES):
         line = _LINE.match(text, end)
@@ -65,7 +65,7 @@ def _indented(text: str, end: int, indent: int) -> Iterator[tuple[int, str]]:
 
 
 def _block(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tuple[int, int]]:
-    for start, value in _indented(text, end, indent):
+    for start, value in indented(text, end, indent):
         if value and is_secret(value, ""):
             yield start, start + len(value)
 
@@ -89,7 +89,7 @@ def _listed(text: str, begin: int, is_secret: _Judge, *, may_be_bare: bool) -> I
 
 
 def _dashed(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tuple[int, int]]:
-    for start, line in _indented(text, end, indent - 1):  # a list may stand as far left as its name
+    for start, line in indented(text, end, indent - 1):  # a list may stand as far left as its name
         item = _DASHED.fullmatch(line)
         if line and item is None:
             return
@@ -98,7 +98,7 @@ def _dashed(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tup
 
 
 def _next_line(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tuple[int, int]]:
-    start, line = next(_indented(text, end, indent), (end, ""))
+    start, line = next(indented(text, end, indent), (end, ""))
     value = line.strip("\"'")
     if value and " " not in value and not line.startswith("-") and is_secret(value, "" if line == value else line[0]):
         begin = start + line.index(value)

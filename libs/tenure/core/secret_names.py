@@ -56,7 +56,9 @@ WEAK_NAME = (
 )
 """What stands behind such a name is a secret only if it looks like one."""
 NAME_END = r"(?:[_-]?\d{1,2}|[_-](?:prod|production|dev|staging|test|live|old|new|default|value|b64|base64))?"
-_VALUE_BELOW = r"[\"']?[,:]?[^\S\n]*(?:#[^\n]{0,512})?\n(?:[^\S\n]*(?:#[^\n]{0,512})?\n){0,3}\s{0,64}-?\s?[\"']?value[\"']?\s?[:=]\s?"
+_VALUE_BELOW = (
+    r"[\"']?[,:]?[^\S\n]*(?:#[^\n]{0,512})?\n(?:[^\S\n]*(?:#[^\n]{0,512})?\n){0,3}\s{0,64}[\"']?value[\"']?\s?[:=]\s?"
+)
 """`name: DB_PASSWORD`, perhaps comments, then `value: ` on a line of its own."""
 _VALUE_BESIDE = r"[\"']?\s?,\s{0,8}[\"']?value[\"']?\s?[:=]\s?"
 """`{"name": "DB_PASSWORD", "value": `."""
@@ -251,18 +253,23 @@ def _spoken(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield match.start("value"), match.start("value") + len(value)
 
 
-def _is_told(value: str) -> bool:
+def is_told(value: str) -> bool:
     """Whether a word that is said or tabled to be a password looks like one: letters with digits or signs, no type's name."""
     has_sign = any(not c.isalnum() and c not in "._-/()[]{}<>,:" for c in value)
     return (
         not is_placeholder(value)
         and not _CODE.fullmatch(value)
-        and not _TYPE.fullmatch(value)
+        and not is_type(value)
         and _VERSION.fullmatch(value) is None
         and any(c.isalpha() for c in value)
         and (has_sign or any(c.isdigit() for c in value))
         and not value.startswith(("-", "$", "<", "http"))
     )
+
+
+def is_type(value: str) -> bool:
+    """Whether a word with digits or signs says what a password is, not which: `sha256`, `varchar(64)`, `required?`."""
+    return _TYPE.fullmatch(value) is not None
 
 
 _TYPE = re.compile(
@@ -276,7 +283,7 @@ _TYPE = re.compile(
 def _told(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     for match in pattern.finditer(text, start, end):
         value = match["value"].rstrip(".,;)")
-        if len(value) >= MIN_TOLD_CHARS and _is_told(value):
+        if len(value) >= MIN_TOLD_CHARS and is_told(value):
             yield match.start("value"), match.start("value") + len(value)
 
 

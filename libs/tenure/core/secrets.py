@@ -12,7 +12,9 @@ from dataclasses import dataclass
 
 from tenure.core import secret_shapes as shapes
 from tenure.core.secret_blocks import block_secrets
+from tenure.core.secret_entries import entry_secrets
 from tenure.core.secret_names import NAME_MARKS, Strictness, bare_secrets, named_secrets
+from tenure.core.secret_tables import table_secrets
 
 Span = tuple[int, int]
 """Start and end index of a secret in its text."""
@@ -26,7 +28,7 @@ _TOKEN_RUN = _TOKEN * shapes.MIN_TOKEN_RUN
 _LEFT_CONTEXT = 80
 """Characters before a token run in which its prefix may begin: a webhook's host, path and two ids are up to 70."""
 _VALUE_LINE = re.compile(
-    r"\n(?:[^\S\n]{0,64}(?:#[^\n]{0,512})?\n){0,3}[^\S\n]{0,64}-?[ \"']{0,3}(?:value\b|<value>|<string>)[^\n]*"
+    r"\n(?:[^\S\n]{0,64}(?:#[^\n]{0,512})?\n){0,3}[^\S\n]{0,64}[ \"']{0,3}(?:value\b|<value>|<string>)[^\n]*"
 )
 """`value: ...` below a telling name, as in a list of named environment variables; comments may stand between."""
 _NOT_SPACE = re.compile(r"\S")
@@ -143,6 +145,8 @@ def _surrounded(scan: _Scan, named: set[Span], long_worded: set[Span], strictnes
         value_line = _VALUE_LINE.match(scan.text, end)
         yield from named_secrets(scan.text, start, value_line.end() if value_line else end, strictness)
         yield from block_secrets(scan.text, start, end, strictness)
+        yield from entry_secrets(scan.text, start, end, strictness)
+        yield from table_secrets(scan.text, start, end)
     if strictness is not Strictness.DOCUMENT:
         for start, end in long_worded:
             yield from bare_secrets(scan.text, start, end)

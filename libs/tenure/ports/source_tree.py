@@ -35,7 +35,7 @@ class GitRepository(Protocol):
         ...
 
     async def head(self, root: str) -> GitHead:
-        """The present commit and branch."""
+        """The present commit and branch; secrets in the branch's name are masked."""
         ...
 
     async def resolve_commit(self, root: str, revision: str) -> str:
@@ -47,6 +47,10 @@ class GitRepository(Protocol):
 
         An untracked nested repository is `path/`, and so is a folder that could not be opened.
         """
+        ...
+
+    async def list_submodules(self, root: str) -> list[str]:
+        """Paths of the index's submodules, checked out or not, sorted and unique."""
         ...
 
     async def list_tree(self, root: str, commit: str) -> list[TreeEntry]:

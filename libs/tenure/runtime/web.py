@@ -12,6 +12,7 @@ from tenure.ports.records import Role
 from tenure.runtime import web_problems
 from tenure.runtime.auth import Authentication, Caller
 from tenure.runtime.metrics import Metrics
+from tenure.runtime.web_bodies import JsonRoute
 from tenure.runtime.web_guards import BodyLimit, LoopbackOnly, Observe
 
 
@@ -22,11 +23,13 @@ def create_app(
     is_loopback_only: bool,
     on_request: Callable[[str], None] = lambda _: None,
 ) -> FastAPI:
-    """An app with error handling, limits and authentication in place; routers are added by the composition root.
+    """An app with error handling, limits and authentication in place; routers, which take `JsonRoute` for their routes, are added by
+    the composition root.
 
     There is no page with documentation: it would run another site's scripts with the rights of the local caller.
     """
     app = FastAPI(title="Tenure", version="1", docs_url=None, redoc_url=None, openapi_url="/openapi.json")
+    app.router.route_class = JsonRoute
     app.state.authentication = authentication
     app.state.metrics = metrics
     app.add_exception_handler(TenureError, web_problems.on_tenure_error)

@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from tenure.code.masking import mask_free_text
 from tenure.core.errors import TenureError
+from tenure.core.surrogates import REFUSAL
 from tenure.runtime.http_errors import status_of
 
 PROBLEM_TYPE = "application/problem+json"
@@ -63,5 +64,5 @@ def _reason(entry: Any) -> str:
     if entry["type"] == "json_invalid":
         return f"{entry['msg']}: {entry['ctx']['error']}"
     if entry["type"] == "string_unicode":
-        return "it holds characters that are no text (lone surrogates); send valid Unicode"
+        return f"it {REFUSAL}"
     return str(entry["msg"]).removeprefix("Value error, ")

@@ -18,6 +18,7 @@ from tenure.contracts.ingestion import (
 from tenure.ingestion.service import IndexStatus, IngestionService
 from tenure.ingestion.verification import Findings
 from tenure.runtime.web import EditedWorkspace, OwnedWorkspace, ViewedWorkspace
+from tenure.runtime.web_bodies import JsonRoute
 
 
 def _service(request: Request) -> IngestionService:
@@ -26,7 +27,7 @@ def _service(request: Request) -> IngestionService:
 
 
 Service = Annotated[IngestionService, Depends(_service)]
-router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["index"])
+router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["index"], route_class=JsonRoute)
 
 
 @router.get("/repositories")

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
+from tenure.code.masking import mask_free_text, mask_path
 from tenure.core.errors import InvalidInput, NotAllowed, RecordConflict
 from tenure.ports.clock import Clock
 from tenure.ports.records import Repository, RepositoryKind
@@ -32,8 +33,8 @@ class Registration:
         """The repository that holds `path`, registered once: the same root gives the same record.
 
         `tree` names a branch or commit and is needed for nothing but a bare repository (default HEAD). Raises
-        `InvalidInput` for what is no readable folder, `NotAllowed` outside `indexing.allowed_roots`, and
-        `RecordConflict` if another branch than `tree` of this root is indexed.
+        `InvalidInput` for what is no readable folder and for a path or tree that holds a secret, `NotAllowed` outside
+        `indexing.allowed_roots`, and `RecordConflict` if another branch than `tree` of this root is indexed.
         """
         root, kind = await self._classify(path)
         if kind is not RepositoryKind.BARE:
@@ -41,6 +42,10 @@ class Registration:
                 raise InvalidInput("a tree can be chosen for a bare repository only; check out the branch instead")
         elif tree is None:
             tree = "HEAD"
+        if mask_path(root) != root:
+            raise InvalidInput(f"the path {mask_path(root)!r} holds a secret and can't be stored; rename the folder")
+        if tree is not None and mask_free_text(tree) != tree:
+            raise InvalidInput("the tree's name holds a secret and can't be stored; name its commit by its id instead")
         async with self._database.writing(workspace_id) as work:
             for known in await work.repositories.list():
                 if known.root != root:
@@ -54,7 +59,7 @@ class Registration:
             repository = Repository(
                 id=str(uuid.uuid4()),
                 workspace_id=workspace_id,
-                name=name or Path(root).name.removesuffix(".git") or root,
+                name=_name(name, root),
                 root=root,
                 kind=kind,
                 created_at=self._clock.now(),
@@ -90,6 +95,11 @@ class Registration:
             return
         if not any(resolved.is_relative_to(root) for root in self._allowed_roots):
             raise NotAllowed(f"{resolved} lies outside the setting indexing.allowed_roots; add its root there")
+
+
+def _name(given: str | None, root: str) -> str:
+    """A repository's name as it may be stored: the given one with its secrets masked, else the folder's."""
+    return mask_free_text(given or "").strip() or Path(root).name.removesuffix(".git") or root
 
 
 def _reason(error: OSError | RuntimeError) -> str:

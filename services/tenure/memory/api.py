@@ -10,6 +10,7 @@ from tenure.core.events import EventType, RecordedEvent
 from tenure.core.prompts import WorkingMemory
 from tenure.memory.service import MemoryService
 from tenure.runtime.web import CurrentCaller, EditedWorkspace, ViewedWorkspace
+from tenure.runtime.web_bodies import JsonRoute
 
 
 def _service(request: Request) -> MemoryService:
@@ -20,7 +21,7 @@ def _service(request: Request) -> MemoryService:
 Service = Annotated[MemoryService, Depends(_service)]
 MAX_POSITION = 2**63 - 1
 Limit = Annotated[int, Query(ge=1, le=1000)]
-router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["memory"])
+router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["memory"], route_class=JsonRoute)
 
 
 @router.post("/events", status_code=202)

@@ -12,6 +12,7 @@ from tenure.code.masking import mask_free_text
 from tenure.core.errors import InvalidInput, RecordNotFound
 from tenure.core.events import Event, EventType, RecordedEvent
 from tenure.core.prompts import WorkingMemory
+from tenure.core.surrogates import REFUSAL, place_of_unpaired_surrogate
 from tenure.ports.cache import Cache
 from tenure.ports.clock import Clock
 from tenure.ports.repositories import Database, UnitOfWork
@@ -54,8 +55,8 @@ class MemoryService:
     async def ingest(self, workspace_id: str, events: Sequence[Event]) -> list[Accepted]:
         """Accept facts; the same id twice is one fact. Secrets and private text are taken out first.
 
-        Once this returns the events survive any crash. Raises `InvalidInput` for a payload that is too large or a time
-        far in the future, `RecordNotFound` for a session that another actor began; then none of the batch is stored.
+        Once this returns the events survive any crash. Raises `InvalidInput` for a payload that is too large or no
+        valid Unicode, or a time far in the future, `RecordNotFound` for a session that another actor began; then none of the batch is stored.
         """
         now = self._clock.now()
         clean = [_clean(event, now) for event in events]
@@ -172,6 +173,9 @@ def _clean(event: Event, now: datetime) -> Event:
         )
     if event.at > now + MAX_CLOCK_AHEAD:
         raise InvalidInput(f"event {event.id!r} lies in the future ({event.at.isoformat()}); set the sender's clock")
+    place = place_of_unpaired_surrogate(event.payload)
+    if place is not None:
+        raise InvalidInput(f"event {event.id!r}: the payload's `{place}` {REFUSAL}")
     payload = scrub(event.payload)
     if len(json.dumps(payload, ensure_ascii=False).encode()) > MAX_PAYLOAD_BYTES:
         raise InvalidInput(
@@ -181,9 +185,9 @@ def _clean(event: Event, now: datetime) -> Event:
 
 
 def scrub(payload: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
-    """A payload as it may be stored: no secrets, no private text, no NUL, no broken characters, plain JSON. Pure.
+    """A payload as it may be stored: no secrets, no private text, no NUL, plain JSON. Pure.
 
-    `InvalidInput` for what JSON can't say and for deep nesting.
+    `InvalidInput` for what JSON can't say and for deep nesting. Its texts are valid Unicode already.
     """
     return {_text(str(key)): _named(_text(str(key)), _scrub(entry, depth + 1)) for key, entry in payload.items()}
 
@@ -203,7 +207,7 @@ def _scrub(value: object, depth: int) -> object:
 
 
 def _text(text: str) -> str:
-    return mask_free_text(text.replace("\0", "").encode("utf-8", "replace").decode("utf-8"))
+    return mask_free_text(text.replace("\0", ""))
 
 
 def _named(key: str, value: object) -> object:

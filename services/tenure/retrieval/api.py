@@ -22,6 +22,7 @@ from tenure.retrieval.prompting import PromptService
 from tenure.retrieval.service import RetrievalService
 from tenure.runtime.metrics import Metrics
 from tenure.runtime.web import CurrentCaller, ViewedWorkspace
+from tenure.runtime.web_bodies import JsonRoute
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,21 +42,23 @@ def _edge(request: Request) -> RetrievalEdge:
 
 
 Edge = Annotated[RetrievalEdge, Depends(_edge)]
-router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["context"])
+router = APIRouter(prefix="/v1/workspaces/{workspace_id}", tags=["context"], route_class=JsonRoute)
 
 
 @router.post("/context")
-async def context(edge: Edge, workspace_id: ViewedWorkspace, body: RetrieveRequest) -> BundleOut:
+async def context(edge: Edge, workspace_id: ViewedWorkspace, caller: CurrentCaller, body: RetrieveRequest) -> BundleOut:
     """What a model should see for this query, within the token budget, with reasons."""
-    bundle = await edge.retrieval.retrieve(workspace_id, body.query, body.options(edge.default_fusion))
+    options = body.options(edge.default_fusion)
+    bundle = await edge.retrieval.retrieve(workspace_id, body.query, options, reader=caller.reader)
     edge.metrics.retrieved(bundle)
     return BundleOut.model_validate(bundle)
 
 
 @router.post("/search")
-async def search(edge: Edge, workspace_id: ViewedWorkspace, body: RetrieveRequest) -> SearchOut:
+async def search(edge: Edge, workspace_id: ViewedWorkspace, caller: CurrentCaller, body: RetrieveRequest) -> SearchOut:
     """Where something is: the items of `context` without their text."""
-    bundle = await edge.retrieval.retrieve(workspace_id, body.query, body.options(edge.default_fusion), whole=False)
+    options = body.options(edge.default_fusion)
+    bundle = await edge.retrieval.retrieve(workspace_id, body.query, options, whole=False, reader=caller.reader)
     edge.metrics.retrieved(bundle)
     return SearchOut(
         result=bundle.result,

@@ -1,6 +1,5 @@
 """Prompts: reserves first, working memory next, then the bundle, all counted as rendered."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from tenure.code.masking import mask_free_text
@@ -8,9 +7,6 @@ from tenure.core import prompts, token_budget
 from tenure.core.context import ContextBundle, RetrieveOptions
 from tenure.ports.models import TokenCounter
 from tenure.retrieval.service import RetrievalService
-
-WorkingMemoryOf = Callable[[str, str, str | None], Awaitable[prompts.WorkingMemory]]
-"""(workspace id, session id, reader) to what the session is about; `RecordNotFound` for a session of somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +21,9 @@ class BuiltPrompt:
 class PromptService:
     """Builds prompts for one workspace's questions."""
 
-    def __init__(self, retrieval: RetrievalService, tokens: TokenCounter, working_memory: WorkingMemoryOf) -> None:
+    def __init__(self, retrieval: RetrievalService, tokens: TokenCounter) -> None:
         self._retrieval = retrieval
         self._tokens = tokens
-        self._working_memory = working_memory
 
     async def build(
         self,
@@ -51,15 +46,17 @@ class PromptService:
         left = token_budget.context_tokens(options.max_tokens, reserves)
         lines = await self._lines(workspace_id, options.session_id, reader, left)
         used = self._tokens.count("\n".join(lines))
-        bundle = await self._retrieval.retrieve(workspace_id, query, replace(options, max_tokens=left - used))
+        rest = replace(options, session_id=None, max_tokens=left - used)
+        bundle = await self._retrieval.retrieve(workspace_id, query, rest)
         messages = prompts.build_prompt(prompts.PromptParts(request=request, items=bundle.items, working=lines))
         count = sum(self._tokens.count(message["content"]) for message in messages)
         return BuiltPrompt(messages, count, bundle)
 
     async def _lines(self, workspace_id: str, session_id: str | None, reader: str | None, left: int) -> tuple[str, ...]:
-        if session_id is None:
+        memory = await self._retrieval.working_memory(workspace_id, session_id, reader)
+        if memory is None:
             return ()
-        lines = prompts.working_lines(await self._working_memory(workspace_id, session_id, reader))
+        lines = prompts.working_lines(memory)
         sized = [token_budget.Sized(str(n), self._tokens.count(line) + 1) for n, line in enumerate(lines)]
         taken = token_budget.allocate({}, sized, left).working
         return tuple(lines[int(key)] for key in taken)

@@ -12,6 +12,7 @@ from tenure.code.roles import is_test_path
 from tenure.core.context import MAX_QUERY_CHARS, IncludeTests, RetrieveOptions
 from tenure.core.errors import InvalidInput
 from tenure.core.sparse import Sparse
+from tenure.core.surrogates import REFUSAL, has_unpaired_surrogate
 from tenure.retrieval.segments import Segments, segments, term_mass
 
 MAX_QUERY_TERMS = 64
@@ -58,11 +59,13 @@ class Question:
 
 
 def understand(query: str, options: RetrieveOptions) -> Question:
-    """The question of a query. `InvalidInput` for one that says nothing or is too long."""
+    """The question of a query. `InvalidInput` for one that says nothing, is too long or is no valid Unicode."""
     if len(query) > MAX_QUERY_CHARS:
         raise InvalidInput(
             f"the query has {len(query)} characters, at most {MAX_QUERY_CHARS} are answered; send the part that asks"
         )
+    if has_unpaired_surrogate(query):
+        raise InvalidInput(f"the query {REFUSAL}")
     text = mask_free_text("".join(c if c.isprintable() or c in "\n\t" else " " for c in query)).strip()
     if not text:
         raise InvalidInput("the query is empty; say what you are looking for")

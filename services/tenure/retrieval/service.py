@@ -1,7 +1,7 @@
 """The retrieval service: from a question to a context bundle, a prompt, or what else changes."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tenure.core import prompts, token_budget
@@ -48,6 +48,10 @@ RENDER_OVERHEAD_TOKENS = 70
 """Tokens of an item's fence with ids and title, beside its text; the exact count is taken on the rendered text."""
 
 
+WorkingMemoryOf = Callable[[str, str, str | None], Awaitable[prompts.WorkingMemory]]
+"""(workspace id, session id, reader) to what the session is about; `RecordNotFound` for a session of somebody else."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Inquiry:
     """One question with everything that was found for it."""
@@ -89,6 +93,7 @@ class RetrievalService:
         tokens: TokenCounter,
         clock: Clock,
         tuning: Tuning,
+        working_memory: WorkingMemoryOf,
     ) -> None:
         self._database = database
         self._graph = graph
@@ -97,6 +102,7 @@ class RetrievalService:
         self._tokens = tokens
         self._clock = clock
         self._tuning = tuning
+        self._working_memory = working_memory
         self._statistics = Statistics(database)
         self._log_writer = QueryLogWriter(database, clock)
 
@@ -107,16 +113,19 @@ class RetrievalService:
         options: RetrieveOptions,
         whole: bool = True,
         tuning: Tuning | None = None,
+        reader: str | None = None,
     ) -> ContextBundle:
         """What a model should see for this query, within the budget, with reasons.
 
         Without `whole` the budget is not applied: the items are wanted as places, not as text. `tuning` answers with
-        other weights than the service's own.
+        other weights than the service's own. `reader` is the principal who asks, None for the person at this machine.
 
         A source that fails makes the answer partial. Raises `InvalidInput` for a query or options that can't be
-        served, `StoreUnavailable` when SQL or every source does not answer: never an empty bundle instead of an error.
+        served, `RecordNotFound` for a repository that is not in the workspace and for a session that the reader did not
+        begin, `StoreUnavailable` when SQL or every source does not answer: never an empty bundle instead of an error.
         """
         check_options(options)
+        await self.working_memory(workspace_id, options.session_id, reader)
         tuning = tuning or self._tuning
         trace = _Trace(time.perf_counter(), {})
         repositories = await self._repositories(workspace_id, options)
@@ -164,6 +173,12 @@ class RetrievalService:
             bundle = replace(bundle, explanation=_explain(inquiry, answers))
         self._log(workspace_id, bundle, answers)
         return bundle
+
+    async def working_memory(
+        self, workspace_id: str, session_id: str | None, reader: str | None
+    ) -> prompts.WorkingMemory | None:
+        """What the session of a question is about, None if it names none; `RecordNotFound` as in `retrieve`."""
+        return None if session_id is None else await self._working_memory(workspace_id, session_id, reader)
 
     async def warm(self) -> None:
         """Load what the first question would wait for. `StoreUnavailable` if the embedder can't be loaded."""

@@ -23,6 +23,7 @@ from tenure.ports.repositories import Database
 from tenure.ports.task_queue import TaskQueue
 from tenure.runtime.auth import LOCAL_CALLER, Authentication, Caller, issue_key
 from tenure.runtime.web import CurrentCaller, OwnedWorkspace, ViewedWorkspace
+from tenure.runtime.web_bodies import JsonRoute
 
 
 class DirectoryService:
@@ -135,7 +136,7 @@ def _service(request: Request) -> DirectoryService:
 
 
 Service = Annotated[DirectoryService, Depends(_service)]
-router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"])
+router = APIRouter(prefix="/v1/workspaces", tags=["workspaces"], route_class=JsonRoute)
 
 
 @router.get("")

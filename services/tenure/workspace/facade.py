@@ -90,14 +90,14 @@ def assemble(infrastructure: Infrastructure, tuning: Tuning) -> Tenure:
     metrics = Metrics()
     memory = MemoryService(database, infrastructure.cache, clock)
     ingestion = _ingestion(infrastructure)
-    retrieval = _retrieval(infrastructure, ingestion, tuning)
+    retrieval = _retrieval(infrastructure, ingestion, memory, tuning)
     return Tenure(
         infrastructure=infrastructure,
         authentication=authentication,
         directory=DirectoryService(database, authentication, infrastructure.queue, clock),
         ingestion=ingestion,
         retrieval=retrieval,
-        prompts=PromptService(retrieval, infrastructure.tokens, memory.working_memory),
+        prompts=PromptService(retrieval, infrastructure.tokens),
         impact=ImpactService(database),
         memory=memory,
         metrics=metrics,
@@ -131,7 +131,9 @@ def _ingestion(infrastructure: Infrastructure) -> IngestionService:
     )
 
 
-def _retrieval(infrastructure: Infrastructure, ingestion: IngestionService, tuning: Tuning) -> RetrievalService:
+def _retrieval(
+    infrastructure: Infrastructure, ingestion: IngestionService, memory: MemoryService, tuning: Tuning
+) -> RetrievalService:
     settings, database, embedder = infrastructure.settings, infrastructure.database, infrastructure.embedder
     sources = Sources(
         database=database,
@@ -150,6 +152,7 @@ def _retrieval(infrastructure: Infrastructure, ingestion: IngestionService, tuni
         tokens=infrastructure.tokens,
         clock=infrastructure.clock,
         tuning=tuning,
+        working_memory=memory.working_memory,
     )
 
 

@@ -148,3 +148,57 @@ def test_symbols_of_any_wreck_nest_without_overlap(lines: list[str]) -> None:
         if symbol.parent >= 0:
             outer = parsed.symbols[symbol.parent]
             assert outer.start_byte <= symbol.start_byte < symbol.end_byte <= outer.end_byte
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("def go():\nreturn 1\n", 1),
+        ("class Yard:\nsize = 1\n", 1),
+        ("def go():\n    # nothing yet\n", 1),
+        ("if late:\n\nsize = 1\n", 1),
+        ("def go():\n        pull()\n    push()\n", 3),
+        ("if late:\n    if early:\n        pull()\n      push()\n", 4),
+        ("size = 1\n    pull()\n", 2),
+        ("  size = 1\n", 1),
+        ("def go():\n    pull()\n      # why\n        push()\n    pull()\n", 4),
+        ("def go():\n\tpull()\n        push()\n", 3),
+        ("class Yard:\n        def go():\n\t\tpull()\n", 3),
+        ("if late:\n    pull()\n  else:\n    push()\n", 3),
+        ("try:\n    pull()\n except Jam:\n    push()\n", 3),
+        ("@oiled\n  def go():\n    pull()\n", 2),
+        ("match size:\n    case 1:\n        pull()\n     case 2:\n        push()\n", 4),
+    ],
+)
+def test_invalid_indentation_is_partial_and_told_by_its_line(source: str, line: int) -> None:
+    whole = f"size = 0\n\n\ndef arm():\n    return 1\n\n\n{source}\n\ndef last():\n    return 2\n"
+    parsed = parse_python(whole.encode(), OWNER)
+    assert (parsed.status, parsed.reason) == (ParseStatus.PARTIAL, f"invalid indentation at line {line + 7}")
+    assert {"arm", "last"} <= {symbol.name for symbol in parsed.symbols}
+    assert parse_python(whole.replace("\n", "\r\n").encode(), OWNER).status is ParseStatus.PARTIAL
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def go():\n# odd\n    pull()\n        # deep\n    push()\n  # shallow\n",
+        "def go(): pull(); push()\nif late: pull()\nelse: push(); pull()\n",
+        "size = [\n1,\n  2]; pull()\nwhole = 1 + \\\n        size\npull(); \\\n    push()\n",
+        "def go():\n\tpull()\n\tif late:\n\t\tpush()\n",
+        "if late:\n\tpull()\nif early:\n        push()\n",
+        "def go():\n    pull()\n\x0c\n    push()\n\x0cclass Yard:\n    size = 1\n",
+        "\ufeffsize = 1\npull()\n",
+        "if late:\n  pull()\nelif early:\n      push()\nelse:\n pull()\n",
+        'def go():\n    """Doc\n  odd\n"""\n    return """\nx"""; pull()\n',
+        "async def go():\n    async for car in yard:\n        pull()\n    else:\n        push()\n",
+        "try:\n    pull()\nexcept* Jam:\n    push()\nelse:\n    pull()\nfinally:\n    push()\n",
+        "type Cars[T] = list[T]\ndef go[T = int](): ...\n",
+        "@oiled\n@painted\n# why\nclass Yard: ...\n",
+        "",
+        "\n\n   \n",
+        "# only a comment\n    # and another\n",
+    ],
+)
+def test_sound_indentation_of_any_style_is_ok(source: str) -> None:
+    parsed = parse_python(source.encode(), OWNER)
+    assert (parsed.status, parsed.reason) == (ParseStatus.OK, "")

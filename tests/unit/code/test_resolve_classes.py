@@ -80,6 +80,16 @@ def test_protocols_are_implemented_and_other_bases_extended() -> None:
         "class H:\n    def __init__(self, e: Engine):\n        self.e = e\ndef use(h: H):\n    h.e.go()\n",
         "class H:\n    @property\n    def e(self) -> Engine: ...\ndef use(h: H):\n    h.e.go()\n",
         "def use():\n    if (e := Engine()):\n        e.go()\n",
+        "class H:\n    @property\n    def e(self) -> Engine: ...\n    @e.setter\n    def e(self, v): ...\ndef use(h: H):\n    h.e.go()\n",
+        "class H:\n    @property\n    def e(self) -> 'Engine': ...\n    @e.setter\n    def e(self, v): ...\n    @e.deleter\n    def e(self): ...\ndef use(h: H):\n    h.e.go()\n",
+        "class H:\n    @property\n    def e(self) -> Engine: ...\nclass J(H):\n    @H.e.setter\n    def e(self, v): ...\ndef use(j: J):\n    j.e.go()\n",
+        "class H:\n    def __enter__(self) -> Engine: ...\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H:\n    async def __aenter__(self) -> 'Engine': ...\nasync def use():\n    async with H() as e, H() as f:\n        f.go()\n",
+        "class H:\n    def __enter__(self) -> Engine: ...\ndef use(h: H):\n    with open('x') as f, (h as e):\n        e.go()\n",
+        "def use(x):\n    match x:\n        case Engine() as e:\n            e.go()\n",
+        "def use(x):\n    match x:\n        case [1, {'k': (Engine(a, b=2) as e)}, *_] if e.go():\n            pass\n",
+        "def use(x):\n    match x:\n        case dict(k=Engine() as e):\n            e.go()\n",
+        "def use():\n    try:\n        pass\n    except Engine as e:\n        e.go()\n",
     ],
 )
 def test_methods_of_instances_are_found_where_one_certain_assignment_exists(body: str) -> None:
@@ -101,11 +111,72 @@ def test_methods_of_instances_are_found_where_one_certain_assignment_exists(body
         "def use():\n    go = lambda go: go()\n",
         "def use(x):\n    match x:\n        case {'e': e}:\n            e.go()\n",
         "def use():\n    e = e.go()\n    e.go()\n",
+        "class H(Engine):\n    def __enter__(self): ...\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H(Engine):\n    def __enter__(self):\n        if x:\n            return other\n        return self\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H(Engine):\n    def __enter__(self):\n        self = other()\n        return self\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H(Engine):\n    def __enter__(self):\n        def inner():\n            return self\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H(Engine):\n    def __enter__(self):\n        yield 1\n        return self\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H(Engine):\n    @staticmethod\n    def __enter__(self):\n        return self\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H(Engine):\n    def __enter__(self): return self\nasync def use():\n    async with H() as e:\n        e.go()\n",
+        "class H(Engine):\n    def __aenter__(self): return self\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H:\n    def __enter__(self) -> list[Engine]: ...\ndef use():\n    with H() as e:\n        e.go()\n",
+        "class H:\n    def __enter__(self) -> Engine: ...\ndef use():\n    with H() as (e, f):\n        e.go()\n",
+        "class H(Engine):\n    def __enter__(self): return self\ndef use():\n    with H() as e:\n        pass\n    with other() as e:\n        e.go()\n",
+        "import contextlib\ndef use():\n    with contextlib.closing(Engine()) as e:\n        e.go()\n",
+        "def use(x):\n    match x:\n        case Engine() | Other() as e:\n            e.go()\n",
+        "def use(x):\n    match x:\n        case [Engine()] as e:\n            e.go()\n",
+        "def use(x):\n    match x:\n        case Engine(e):\n            e.go()\n",
+        "def use(x):\n    match x:\n        case Other() as e, Engine() as f:\n            e.go()\n",
+        "def use():\n    try:\n        pass\n    except (Engine, Other) as e:\n        e.go()\n",
+        "def use():\n    try:\n        pass\n    except* Engine as e:\n        e.go()\n",
+        "class H:\n    @property\n    def f(self) -> Engine: ...\n    @other.setter\n    def e(self, v): ...\ndef use(h: H):\n    h.e.go()\n",
     ],
 )
 def test_a_method_is_never_guessed_by_its_name(body: str) -> None:
     found = calls("class Engine:\n    def go(self): ...\ndef go(): ...\n" + body)
     assert {target for source, target in found if source == "use"} & {"Engine.go", "go"} == set()
+
+
+ENTERED = (
+    "from typing import Self, TypeVar\nT = TypeVar('T')\n"
+    "class Gate:\n    {enter}\n    def go(self): ...\n    def stay(self): ...\nclass Wide(Gate):\n    def go(self): ...\n"
+    "def use():\n    with Wide() as g:\n        g.go()\n        g.stay()\n"
+)
+
+
+@pytest.mark.parametrize(
+    "enter",
+    [
+        "def __enter__(self):\n        self.x = 1\n        return self",
+        "def __enter__(me):\n        if me.x:\n            return me\n        def inner():\n            return 1\n        return me",
+        "def __enter__(self: T) -> T:\n        return self",
+        "def __enter__(self) -> 'Gate':\n        return self",
+        "def __enter__(self) -> Self: ...",
+        "def enter(self) -> Self: ...\n    __enter__ = enter",
+    ],
+)
+def test_a_class_that_enters_itself_is_entered_as_the_class_that_was_asked(enter: str) -> None:
+    assert calls(ENTERED.format(enter=enter)) == {("use", "Wide"), ("use", "Wide.go"), ("use", "Gate.stay")}
+
+
+def test_what_enters_itself_in_another_file_is_followed_and_kept_up_to_date() -> None:
+    gate = "class Gate:\n    def __enter__(self):\n        return {given}\n    def go(self): ...\n"
+    use = "from gate import Gate\ndef use():\n    with Gate() as g:\n        g.go()\n"
+    repository = PythonRepository({"gate.py": gate.format(given="self"), "m.py": use})
+    assert ("m.py:use", "gate.py:Gate.go") in repository.edges("calls")
+    assert "m.py" in repository.change({"gate.py": gate.format(given="other")})
+    assert ("m.py:use", "gate.py:Gate.go") not in repository.edges("calls")
+    assert ("m.py:use", "g.go") in repository.unresolved("call")
+
+
+def test_methods_and_properties_of_the_type_self_give_what_they_were_called_on() -> None:
+    text = (
+        "from typing import Self\nclass A:\n    def then(self) -> Self: ...\n    @classmethod\n    def make(cls) -> Self: ...\n"
+        "    @property\n    def same(self) -> Self: ...\nclass B(A):\n    def go(self): ...\n"
+        "    def up(self):\n        super().then().go()\ndef use():\n    B.make().then().same.go()\n"
+    )
+    found = calls(text)
+    assert {("use", "B.go"), ("use", "A.then"), ("use", "A.make"), ("B.up", "B.go"), ("B.up", "A.then")} == found
 
 
 def test_class_scopes_are_not_seen_from_methods() -> None:

@@ -1,7 +1,7 @@
 """What the HTTP edge does before and after a handler: problems, guards, limits, request ids."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
@@ -28,6 +28,7 @@ class _AnyKey:
 
 class Body(WireRequest):
     text: str
+    more: Mapping[str, Any] = {}
 
 
 def _app(*, is_loopback_only: bool = True) -> tuple[FastAPI, Metrics]:
@@ -114,7 +115,10 @@ async def test_what_the_framework_refuses_is_a_problem_too(client: httpx.AsyncCl
         (b'{"text": 3}', "body.text"),
         (b'{"text": "a", "txet": "b"}', "body.txet"),
         (b'{"text": "a", "\\ud800": "b"}', "no text"),
-        (b'{"text": "a\\ud800"}', "body.text: it holds characters that are no text"),
+        (b'{"text": "a\\ud800"}', "body.text: it holds an unpaired surrogate"),
+        (b'{"text": "a\xed\xa0\x80"}', "body.text: it holds an unpaired surrogate"),
+        (b'{"text": "a", "more": {"k": ["b", "\\udc00"]}}', "body.more: `k.1` holds an unpaired surrogate"),
+        (b'{"text": "a", "more": {"k\\ud800": 1}}', "holds an unpaired surrogate, which is no text; send valid"),
         (b"{", "JSON decode error: "),
         (b"", "body"),
         (b"[" * 900, "body"),
@@ -126,6 +130,32 @@ async def test_a_body_that_does_not_fit_is_told_by_place_and_reason(
     response = await client.post("/echo", content=body, headers={"content-type": "application/json"})
     assert response.status_code in {400, 422}
     assert said in _problem(response, response.status_code)["detail"]
+
+
+@pytest.mark.parametrize(
+    ("body", "key"),
+    [
+        ('{"text": "a", "text": "b"}', "text"),
+        ('{"text": "a", "text": "a"}', "text"),
+        ('{"text": "a", "more": {"x": [1, {"y": 1, "z": 2, "\\u0079": 3}]}}', "y"),
+        ('{"text": "a", "more": {"": 1, "": 2}}', ""),
+    ],
+)
+async def test_a_key_twice_in_one_object_is_refused_by_its_name(client: httpx.AsyncClient, body: str, key: str) -> None:
+    response = await client.post("/echo", content=body, headers={"content-type": "application/json"})
+    assert f"the body holds the key {key!r} twice in one object" in _problem(response, 422)["detail"]
+
+
+async def test_a_secret_that_is_a_key_twice_is_not_repeated(client: httpx.AsyncClient) -> None:
+    secret = "ghp_" + "b2C3" * 9
+    body = f'{{"text": "a", "more": {{"{secret}": 1, "{secret}": 2}}}}'
+    response = await client.post("/echo", content=body, headers={"content-type": "application/json"})
+    assert secret not in _problem(response, 422)["detail"]
+
+
+async def test_the_same_key_in_two_objects_is_no_double(client: httpx.AsyncClient) -> None:
+    body = {"text": "a", "more": {"text": {"text": [{"text": 1}, {"text": 2}]}}}
+    assert (await client.post("/echo", json=body)).json() == {"text": "a"}
 
 
 async def test_a_body_of_bytes_that_are_no_text_is_refused_not_a_crash(client: httpx.AsyncClient) -> None:

@@ -69,7 +69,7 @@ async def test_the_same_event_in_two_workspaces_is_two_events(bench: Bench) -> N
         ({CANARY: 1}, {"*" * 40: 1}),
         ({"password": "tr0ub4dor-and-3"}, {"password": "*" * 15}),
         ({"text": "before <private>my salary</private> after"}, {"text": "before  after"}),
-        ({"nul": "a\0b", "cut": "caf\udce9 \ud800"}, {"nul": "ab", "cut": "caf? ?"}),
+        ({"nul": "a\0b", "face": "\U0001f600 caf\ufffd"}, {"nul": "ab", "face": "\U0001f600 caf\ufffd"}),
         ({"n": 1, "f": 1.5, "t": True, "z": None, "e": []}, {"n": 1, "f": 1.5, "t": True, "z": None, "e": []}),
         ({"tuple": (1, "x")}, {"tuple": [1, "x"]}),
     ],
@@ -102,6 +102,31 @@ def _nested(depth: int) -> dict[str, Any]:
 def test_what_json_can_not_say_or_nobody_can_read_is_refused(payload: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidInput, match=said):
         scrub(payload)
+
+
+@pytest.mark.parametrize(
+    ("payload", "place"),
+    [
+        ({"note": "half \ud83d"}, "note"),
+        ({"a": [{"b": "ok"}, {"b": ["x", "\udce9"]}]}, "a.1.b.1"),
+        ({"deep": {"caf\udc80": 1}}, r"deep.caf\udc80"),
+        ({"pair": ("fine", "\udfff\ud800")}, "pair.1"),
+    ],
+)
+async def test_a_payload_that_is_no_text_is_refused_by_its_field_and_nothing_of_it_stored(
+    bench: Bench, payload: dict[str, Any], place: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await bench.memory.ingest(OURS, [bench.event("good"), bench.event("odd", **payload)])
+    assert f"event 'odd': the payload's `{place}` holds an unpaired surrogate" in str(refused.value)
+    assert "send valid Unicode" in str(refused.value)
+    assert await bench.memory.read(OURS, 0, 10) == []
+
+
+async def test_a_task_that_is_no_text_begins_no_session(bench: Bench) -> None:
+    with pytest.raises(InvalidInput, match="`task` holds an unpaired surrogate"):
+        await bench.memory.begin_session(OURS, "Mend \ud800", ADA)
+    assert await bench.memory.read(OURS, 0, 10) == []
 
 
 async def test_a_bad_event_refuses_its_whole_batch(bench: Bench) -> None:

@@ -11,6 +11,7 @@ from tenure.ports.source_tree import TreeEntry
 ABSENT_SIZE = -1
 """Stands for the size of what is not a blob or is not there."""
 
+_SUBMODULE_MODE = b"160000 "
 _BATCH_FIELDS = 3  # object id, type and size; a missing object has two
 
 
@@ -25,6 +26,11 @@ def _entry(line: bytes, has_sizes: bool) -> TreeEntry:
     mode, _, object_id, *size = head.decode("ascii").split()
     is_known = has_sizes and size[0].isdigit()
     return TreeEntry(mode, object_id, os.fsdecode(path), int(size[0]) if is_known else ABSENT_SIZE)
+
+
+def submodule_paths(output: bytes) -> list[bytes]:
+    """The paths of the submodules among the entries that `git ls-files -s -z` printed."""
+    return [line.partition(b"\t")[2] for line in output.split(b"\0") if line.startswith(_SUBMODULE_MODE)]
 
 
 def present_in(output: bytes, object_ids: Sequence[str]) -> list[str]:

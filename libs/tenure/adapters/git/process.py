@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tenure.code.masking import mask_free_text
 from tenure.core.errors import InvalidInput, StoreUnavailable
 
 _Result = TypeVar("_Result")
@@ -154,9 +155,9 @@ async def chunks(git: RunningGit) -> AsyncIterator[bytes]:
 
 
 def refusal(what: str, complaint: str) -> InvalidInput:
-    """The error for a git that refused, with git's own words, without its hints."""
+    """The error for a git that refused, with git's own words, without its hints and without secrets: it may be stored."""
     told = "\n".join(line for line in complaint.splitlines() if not line.startswith("hint:"))
-    return InvalidInput(f"git refused to {what}: {told[-MESSAGE_LIMIT:] or 'it gave no reason'}")
+    return InvalidInput(mask_free_text(f"git refused to {what}: {told[-MESSAGE_LIMIT:] or 'it gave no reason'}"))
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> bytes:

@@ -14,9 +14,10 @@ from tenure.adapters.git.environment import (
     user_config_environment,
 )
 from tenure.adapters.git.head_mark import HeadMark, head_mark
-from tenure.adapters.git.objects import id_lines, parse_tree, present_in, read_batch, with_sizes
+from tenure.adapters.git.objects import id_lines, parse_tree, present_in, read_batch, submodule_paths, with_sizes
 from tenure.adapters.git.process import Completed, Invocation, chunks, refusal, run, start
 from tenure.code.history import LOG_FORMAT, RECORD_MARK
+from tenure.code.masking import mask_free_text
 from tenure.core.errors import InvalidInput
 from tenure.ports.source_tree import GitHead, TreeEntry
 
@@ -65,14 +66,17 @@ class GitProcess:
         return (os.path.realpath(git_folder), True) if top is None else (str(top), False)
 
     async def head(self, root: str) -> GitHead:
-        """The present commit and branch. Git is asked again when the files in which it keeps them have changed."""
+        """The present commit and branch, whose name is free text: secrets in it are masked.
+
+        Git is asked again when the files in which it keeps them have changed.
+        """
         mark = head_mark(root)
         known = self._heads.get(root)
         if known is not None and known[0] == mark:
             return known[1]
         branch = await self._ask(root, "read HEAD", ["symbolic-ref", "-q", "HEAD"])
         commit = await self._ask(root, "read HEAD", ["rev-parse", "-q", "--verify", "HEAD"])
-        head = GitHead(commit or None, branch.removeprefix("refs/heads/") if branch else None)
+        head = GitHead(commit or None, mask_free_text(branch.removeprefix("refs/heads/")) if branch else None)
         if mark is not None:
             self._heads[root] = (mark, head)
         return head
@@ -101,6 +105,12 @@ class GitProcess:
         self._check(done, f"list the files of {root!r}")
         names = set(os.fsdecode(done.stdout).split("\0")) - {""}
         return sorted(names.union(_UNREADABLE_FOLDER.findall(done.stderr)))
+
+    async def list_submodules(self, root: str) -> list[str]:
+        """Paths of the index's submodules, sorted and unique; the folders themselves are not looked at."""
+        done = await run(self._in(root, ["ls-files", "-z", "-s"]))
+        self._check(done, f"list the submodules of {root!r}")
+        return sorted({os.fsdecode(path) for path in submodule_paths(done.stdout)})
 
     async def list_tree(self, root: str, commit: str) -> list[TreeEntry]:
         """Every entry of the commit's tree by path; the size is -1 for a blob that is absent and for a submodule."""

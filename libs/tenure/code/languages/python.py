@@ -10,7 +10,14 @@ import tree_sitter
 import tree_sitter_python
 
 from tenure.code.languages.python_pieces import Cut, Definition, Piece, is_covered, recover, stitched
-from tenure.code.languages.python_syntax import MAYBE_OLD, old_syntax, syntax_problem
+from tenure.code.languages.python_syntax import (
+    CLAUSES,
+    MAYBE_OLD,
+    Indentation,
+    invalid_indentation,
+    old_syntax,
+    syntax_problem,
+)
 from tenure.core.memory import NodeType
 
 _BLOCKS = frozenset({"module", "block"})
@@ -36,45 +43,11 @@ _CONTAINERS = _BLOCKS | {
 }
 """What can hold a definition; everything else is looked into only if it holds an error."""
 
-_KEYWORDS = frozenset(
-    [
-        "False",
-        "None",
-        "True",
-        "and",
-        "as",
-        "assert",
-        "async",
-        "await",
-        "break",
-        "class",
-        "continue",
-        "def",
-        "del",
-        "elif",
-        "else",
-        "except",
-        "finally",
-        "for",
-        "from",
-        "global",
-        "if",
-        "import",
-        "in",
-        "is",
-        "lambda",
-        "nonlocal",
-        "not",
-        "or",
-        "pass",
-        "raise",
-        "return",
-        "try",
-        "while",
-        "with",
-        "yield",
-    ]
-)
+_KEYWORD_LIST = """
+False None True and as assert async await break class continue def del elif else except finally for from
+global if import in is lambda nonlocal not or pass raise return try while with yield
+"""
+_KEYWORDS = frozenset(_KEYWORD_LIST.split())
 _NAME = re.compile(r"[^\W\d]\w*")
 _MAX_NAME = 255
 _DECORATOR = re.compile(rb"^[ \t\f]*+@[ \t]*+([\w.]++)", re.MULTILINE)
@@ -154,13 +127,15 @@ def read(source: bytes, seconds: float) -> Reading:
     except ValueError as error:
         raise ParsingTimedOut from error
     problem, bogus_from = syntax_problem(tree.root_node, source)
-    found = _walk(tree.root_node)
+    found = _walk(tree.root_node, source)
     reading = Reading(
         tree=tree,
         definitions=_definitions(found, source, bogus_from),
         statements=found.cut_points(),
         doc=_doc_at(source, _end_of(_BEFORE_MODULE_DOC, source)) or _first_comment(source),
-        problem=problem or old_syntax(found.maybe_old, found.definitions, tree.root_node, source),
+        problem=problem
+        or old_syntax(found.maybe_old, found.definitions, tree.root_node, source)
+        or invalid_indentation(found.indentation(), source),
         is_wrecked=found.is_wrecked,
     )
     return _mended(reading, source, deadline) if problem else reading
@@ -205,21 +180,32 @@ def _piece(source: bytes, cut: Cut, deadline: _Deadline) -> Piece | None:
     except ValueError:
         return None
     _, bogus_from = syntax_problem(tree.root_node, source, cut.end)
-    found = _walk(tree.root_node)
+    found = _walk(tree.root_node, source)
     definitions = _definitions(found, source, bogus_from)
     return Piece(cut, tree.root_node, definitions, found.cut_points(), found.is_wrecked)
 
 
 @dataclass(slots=True)
 class _Found:
-    """What a walk met: definitions by kind, the decorated node by the start of what it decorates, old forms."""
+    """What a walk met: definitions by kind, the decorated node by the start of what it decorates, old forms, blocks
+    without statements, and statements in another column than the first of their block (None: than the module's);
+    `entered` are those first ones, where a source mixes tabs and spaces.
+    """
 
     definitions: list[tree_sitter.Node] = field(default_factory=list)
     decorated: dict[int, tree_sitter.Node] = field(default_factory=dict)
     statements: dict[int, int] = field(default_factory=dict)
     comments: set[int] = field(default_factory=set)
     maybe_old: list[tree_sitter.Node] = field(default_factory=list)
+    askew: list[tuple[tree_sitter.Node, tree_sitter.Node | None]] = field(default_factory=list)
+    empty: list[tree_sitter.Node] = field(default_factory=list)
+    entered: list[tree_sitter.Node] = field(default_factory=list)
+    clauses: list[tree_sitter.Node] = field(default_factory=list)
     is_wrecked: bool = False
+
+    def indentation(self) -> Indentation:
+        """What may be wrong with it."""
+        return Indentation(self.empty, self.askew, self.entered, [*self.clauses, *self.decorated.values()])
 
     def cut_points(self) -> dict[int, int]:
         """{row: column} of the statements; one below a comment begins with it."""
@@ -230,28 +216,38 @@ _MAX_ERROR_WIDTH = 2_000
 """Children of an error node; tree-sitter's queries look at each pair of them."""
 
 
-def _walk(root: tree_sitter.Node) -> _Found:
+def _walk(root: tree_sitter.Node, source: bytes) -> _Found:
     """All that can be told from statements, without recursion and without a look into sound expressions.
 
     No query: those take quadratic time on wide errors, and their progress callback crashes in tree-sitter 0.26.
     """
     found = _Found()
-    has_error = root.has_error
+    has_error, is_mixed = root.has_error, b"\n\t" in source and b"\n " in source
     stack = [(root, root.type)]
     while stack:
         node, parent_type = stack.pop()
         is_block = parent_type in _BLOCKS
         children = node.children
+        first, margin = None, 0 if parent_type == "module" else -1
         found.is_wrecked |= has_error and len(children) > _MAX_ERROR_WIDTH and node.is_error
         for child in children:
             kind = child.type
             if is_block:
                 row, column = child.start_point
                 found.statements[row] = column
+                if column != margin and kind != "comment":
+                    if margin < 0:
+                        first, margin = child, column
+                    else:
+                        found.askew.append((child, first))
             if kind in _CONTAINERS or (has_error and child.has_error):
                 stack.append((child, kind))
             if kind in _NOTED:
                 _note(found, child, kind)
+        if is_block and margin < 0:
+            found.empty.append(node)
+        elif is_mixed and first is not None:
+            found.entered.append(first)
     return found
 
 
@@ -264,7 +260,9 @@ def _note(found: _Found, node: tree_sitter.Node, kind: str) -> None:
             found.decorated[inner.start_byte] = node
     elif kind == "comment":
         found.comments.add(node.start_point[0])
-    elif kind in MAYBE_OLD:
+    if kind in CLAUSES:
+        found.clauses.append(node)
+    if kind in MAYBE_OLD:
         found.maybe_old.append(node)
 
 
@@ -320,7 +318,7 @@ def _alias(node: tree_sitter.Node, outer: tree_sitter.Node, source: bytes) -> De
 
 
 _DEFINITIONS = {"function_definition": _function, "class_definition": _class, "type_alias_statement": _alias}
-_NOTED = MAYBE_OLD.union(_DEFINITIONS, ("decorated_definition", "comment"))
+_NOTED = MAYBE_OLD.union(_DEFINITIONS, CLAUSES, ("decorated_definition", "comment"))
 """The kinds of node that a walk takes note of."""
 
 

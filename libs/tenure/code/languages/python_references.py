@@ -25,7 +25,6 @@ from typing import Any
 
 import tree_sitter
 
-from tenure.code.languages.python_expressions import Root
 from tenure.code.languages.python_pieces import Piece
 from tenure.code.languages.python_scopes import (
     Binding,
@@ -37,6 +36,7 @@ from tenure.code.languages.python_scopes import (
     is_none,
     reduce_binding,
     reduce_chain,
+    returned_by,
 )
 from tenure.code.languages.python_sweep import Sweep, sweep
 from tenure.code.model import Symbol
@@ -51,7 +51,7 @@ class Kind(IntEnum):
     """What a definition is, with its payload."""
 
     FUNCTION = 0
-    """The expression of what it returns, if annotated with a class; else null."""
+    """The expression of what it returns, if annotated with a class or known to be what it was called on; else null."""
     CLASS = 1
     """[bases, bindings, attributes]: expressions, bindings as in `m`, expressions by name of `self.name`."""
     PROPERTY = 2
@@ -112,8 +112,9 @@ def _definition(definition: Definition, limit: int) -> list[Any]:
         bases = [reduce_chain(base, definition.scope, definition.position) for base in definition.bases]
         bindings = _bindings(definition.body, limit) if definition.body is not None else []
         payload = [[_text(_closed(base, limit)) for base in bases], bindings, _attributes(definition, limit)]
-    elif definition.returns is not None and definition.returns.root == Root.NAME:
-        payload = _text(_closed(reduce_chain(definition.returns, definition.scope, definition.position), limit))
+    else:
+        returned = returned_by(definition)
+        payload = None if returned is None else _text(_closed(returned, limit))
     return [symbol.name, symbol.qualified_name, symbol.node_id, symbol.form, int(kind), payload]
 
 

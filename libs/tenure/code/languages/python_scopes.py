@@ -46,6 +46,8 @@ class Tag:
     """[]: a value of a built-in type."""
     UNKNOWN: Final = "u"
     """[]: nothing certain."""
+    RECEIVER: Final = "r"
+    """[]: only as what a method returns: what it was called on."""
     STAR: Final = "*"
     """[level, module]: only as a binding: all public names of a module."""
 
@@ -61,13 +63,17 @@ class ScopeKind(StrEnum):
 
 @dataclass(slots=True, eq=False)
 class Definition:
-    """A class or function on its way to becoming exports. `index` is its place in the file's list, -1 until given."""
+    """A class or function on its way to becoming exports. `index` is its place in the file's list, -1 until given.
+
+    `gives_back` is the name that every return of a method gives back, as far as that was looked at.
+    """
 
     symbol: Symbol
     scope: "Scope"
     is_class: bool
     is_property: bool = False
     returns: Chain | None = None
+    gives_back: str = ""
     bases: list[Chain] = field(default_factory=list)
     attributes: dict[str, list["Binding"]] = field(default_factory=dict)
     body: "Scope | None" = None
@@ -141,6 +147,25 @@ class Scope:
         while scope is not None and scope.kind is not ScopeKind.CLASS:
             scope = scope.parent
         return scope.definition if scope is not None else None
+
+
+def returned_by(definition: Definition) -> Expression | None:
+    """What the function returns, None if nothing certain is known of it."""
+    body, owner = definition.body, definition.scope.definition
+    if definition.gives_back and body is not None and owner is not None:
+        given = reduce_chain(Chain(Root.NAME, definition.gives_back, ()), body, definition.position)
+        if given == [Tag.INSTANCE, owner.index] and definition.gives_back in body.bindings:
+            return [Tag.RECEIVER]
+    if definition.returns is None or definition.returns.root != Root.NAME:
+        return None
+    return reduce_chain(definition.returns, definition.scope, definition.position)
+
+
+def kind_of_body(is_class: bool, has_symbol: bool) -> ScopeKind:
+    """The kind of a definition's scope. A class that is not known as a symbol hides its names like a block."""
+    if not is_class:
+        return ScopeKind.FUNCTION
+    return ScopeKind.CLASS if has_symbol else ScopeKind.BLOCK
 
 
 def reduce_chain(chain: Chain, scope: Scope, position: int, hops: int = 0) -> Expression:

@@ -51,6 +51,8 @@ def bound_names(target: tree_sitter.Node | None, source: bytes) -> Iterator[str]
             yield text_of(node, source)
         elif node.type in {"class_pattern", "keyword_pattern"}:
             waiting.extend(node.named_children[1:])
+        elif node.type == "as_pattern":
+            waiting.extend(node.named_children[:-1])  # its own name is bound by `alias_of`
         elif node.type == "dotted_name":
             # In a pattern one name captures, a dotted one is a value.
             waiting.extend(node.named_children if node.named_child_count == 1 else ())
@@ -90,3 +92,9 @@ def string_items(node: tree_sitter.Node | None, source: bytes) -> list[str] | No
             return None
         found.append("".join(text_of(piece, source) for piece in content if piece.type == "string_content"))
     return found
+
+
+def first_argument(call: tree_sitter.Node) -> tree_sitter.Node | None:
+    """The first argument of a call."""
+    arguments = field(call, "arguments")
+    return arguments.named_children[0] if arguments is not None and arguments.named_child_count else None

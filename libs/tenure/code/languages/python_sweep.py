@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 import tree_sitter
 
+from tenure.code.languages.python_aliases import ENTERING, alias_of, given_back, inherited_type
 from tenure.code.languages.python_events import BLOCKS, CONDITIONS, stretches_of
 from tenure.code.languages.python_expressions import (
     UNKNOWN_CHAIN,
@@ -20,10 +21,19 @@ from tenure.code.languages.python_expressions import (
 )
 from tenure.code.languages.python_expressions import field as child
 from tenure.code.languages.python_pieces import Piece
-from tenure.code.languages.python_scopes import Binding, Definition, Scope, ScopeKind, Tag, is_dynamic_import
+from tenure.code.languages.python_scopes import (
+    Binding,
+    Definition,
+    Scope,
+    ScopeKind,
+    Tag,
+    is_dynamic_import,
+    kind_of_body,
+)
 from tenure.code.languages.python_statements import (
     bound_names,
     dotted_names,
+    first_argument,
     imported_names,
     module_of,
     parameters_of,
@@ -158,9 +168,10 @@ class Sweep:
     def _define(self, node: tree_sitter.Node, span: _Span) -> None:
         decorated = span.decorated if span.decorated is not None and span.end == node.end_byte else None
         symbol = self.symbols.get((decorated or node).start_byte)
-        decorators = self._decorators(decorated)
+        chains = self._decorators(decorated)
+        decorators = [chain.steps[-1] if chain.steps else chain.name for chain in chains]
         is_class = node.type == "class_definition"
-        inner = Scope(_kind_of_body(is_class, symbol is not None), span.scope)
+        inner = Scope(kind_of_body(is_class, symbol is not None), span.scope)
         owner = span.owner
         at = node.end_byte
         if symbol is not None:
@@ -170,6 +181,8 @@ class Sweep:
             self.definitions.append(definition)
             definition.is_property = not is_class and not _PROPERTIES.isdisjoint(decorators)
             self._describe(definition, node, is_class)
+            if definition.is_property and definition.returns in (None, UNKNOWN_CHAIN):
+                definition.returns = inherited_type(chains, span.scope)
             self._bind(span.scope, symbol.name, at, span.is_conditional, definition=definition)
         else:
             self._bind_targets(child(node, "name"), span, at)
@@ -180,6 +193,7 @@ class Sweep:
     def _describe(self, definition: Definition, node: tree_sitter.Node, is_class: bool) -> None:
         if not is_class:
             definition.returns = read_annotation(child(node, "return_type"), self.source)
+            definition.gives_back = given_back(node, self.source) if definition.symbol.name in ENTERING else ""
             return
         arguments = child(node, "superclasses")
         for base in arguments.named_children if arguments is not None else ():
@@ -189,14 +203,9 @@ class Sweep:
             definition.bases.append(chain)
             self._refer("b", definition.symbol.node_id, base, chain, definition.scope)
 
-    def _decorators(self, decorated: tree_sitter.Node | None) -> list[str]:
-        """The last name of each decorator."""
-        found = []
-        for node in decorated.named_children if decorated is not None else ():
-            if node.type == "decorator" and node.named_child_count:
-                chain = self._chain(node.named_children[0])
-                found.append(chain.steps[-1] if chain.steps else chain.name)
-        return found
+    def _decorators(self, decorated: tree_sitter.Node | None) -> list[Chain]:
+        nodes = decorated.named_children if decorated is not None else ()
+        return [self._chain(n.named_children[0]) for n in nodes if n.type == "decorator" and n.named_child_count]
 
     def _bind_parameters(self, node: tree_sitter.Node, inner: Scope, decorators: Collection[str]) -> None:
         parameters = parameters_of(child(node, "parameters"), self.source)
@@ -286,7 +295,12 @@ class Sweep:
         self._bind_targets(child(node, "left"), span, node.start_byte)
 
     def _bind_alias(self, node: tree_sitter.Node, span: _Span) -> None:
-        self._bind_targets(child(node, "alias"), span, node.end_byte)
+        target, chain = alias_of(node, self.source)
+        if target is None or target.type != "identifier" or chain is UNKNOWN_CHAIN:
+            self._bind_targets(target, span, node.end_byte)
+            return
+        name = text_of(target, self.source)
+        span.scope.bind(Binding(name, node.end_byte, span.is_conditional, chain=chain, scope=span.scope))
 
     def _bind_targets(self, target: tree_sitter.Node | None, span: _Span, at: int) -> None:
         for name in bound_names(target, self.source):
@@ -339,7 +353,7 @@ class Sweep:
         if span.scope.is_late:
             self._called.add(call)
         elif chain.name == "__all__" and span.scope is self.module:
-            self._export(_first_argument(node), is_new=False)
+            self._export(first_argument(node), is_new=False)
         self._refer("c", span.owner, node, chain, span.scope)
 
     def _refer_dynamic(self, node: tree_sitter.Node, chain: Chain, span: _Span) -> None:
@@ -375,18 +389,6 @@ class Sweep:
                 span.scope.stars.append(star)
             else:
                 self._bind(span.scope, alias or name, at, span.is_conditional, expression=expression)
-
-
-def _kind_of_body(is_class: bool, has_symbol: bool) -> ScopeKind:
-    """A class that is not known as a symbol hides its names like a block."""
-    if not is_class:
-        return ScopeKind.FUNCTION
-    return ScopeKind.CLASS if has_symbol else ScopeKind.BLOCK
-
-
-def _first_argument(call: tree_sitter.Node) -> tree_sitter.Node | None:
-    arguments = child(call, "arguments")
-    return arguments.named_children[0] if arguments is not None and arguments.named_child_count else None
 
 
 def sweep(

@@ -1,13 +1,19 @@
-"""Python's syntax problems: where a source is broken, and where it is Python 2 that the grammar takes for sound."""
+"""Python's syntax problems: where a source is broken, and where it is Python 2 or ill indented, which the grammar takes
+for sound.
+"""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import tree_sitter
 
 MAYBE_OLD = frozenset({"print_statement", "exec_statement", "raise_statement", "except_clause"})
 """Statements that are, or may be, forms of Python 2."""
+
+CLAUSES = frozenset({"elif_clause", "else_clause", "except_clause", "except_group_clause", "finally_clause"})
+"""What continues a statement in that statement's own column."""
 
 _OLD_TOKENS: tuple[tuple[bytes, re.Pattern[bytes]], ...] = (
     (b"`", re.compile(rb"`[^`]")),
@@ -120,3 +126,56 @@ def _has_tuple_parameter(node: tree_sitter.Node, source: bytes) -> bool:
     if parameters is None or source.find(b"(", parameters.start_byte + 1, parameters.end_byte) < 0:
         return False
     return any(child.type == "tuple_pattern" for child in parameters.named_children)
+
+
+@dataclass(frozen=True, slots=True)
+class Indentation:
+    """The nodes that show ill indentation, if any does: blocks without statements; statements in another column than the
+    first of their block, with that one (None: the module's column); first statements of blocks; clauses and decorated
+    definitions.
+    """
+
+    empty: Sequence[tree_sitter.Node]
+    askew: Sequence[tuple[tree_sitter.Node, tree_sitter.Node | None]]
+    entered: Sequence[tree_sitter.Node]
+    continued: Sequence[tree_sitter.Node]
+
+
+def invalid_indentation(found: Indentation, source: bytes) -> str:
+    """'' or where the first line stands whose indentation Python refuses and the grammar takes."""
+    rows = [node.start_point[0] for node in found.empty]
+    rows += [node.start_point[0] for node, first in found.askew if _is_out_of_line(node, first, source)]
+    rows += [node.start_point[0] for node in found.entered if _is_too_shallow(node, source)]
+    for node in found.continued:
+        is_decorated = node.type == "decorated_definition"
+        first, second = (node, node.child_by_field_name("definition")) if is_decorated else (node.parent, node)
+        if first is not None and second is not None and first.start_point[1] != second.start_point[1]:
+            rows += [second.start_point[0]] if _is_out_of_line(second, first, source) else []
+    return f"invalid indentation at line {min(rows) + 1}" if rows else ""
+
+
+def _is_too_shallow(first: tree_sitter.Node, source: bytes) -> bool:
+    """Whether a block is indented by no more characters than what it belongs to: Python refuses what only wide tabs indent."""
+    owner = None if first.parent is None else first.parent.parent
+    if owner is None:
+        return False
+    before = _before(first, source)
+    return not before.strip() and len(_indentation(before)) <= len(_indentation(_before(owner, source)))
+
+
+def _is_out_of_line(node: tree_sitter.Node, first: tree_sitter.Node | None, source: bytes) -> bool:
+    """Whether a node begins a line of code, indented unlike the line of `first`."""
+    begin = node.start_byte - node.start_point[1]
+    before = source[begin : node.start_byte]
+    if before.strip() or source[max(0, begin - 3) : begin].rstrip(b"\r\n").endswith(b"\\"):
+        return False  # behind a semicolon or a colon, or on a continued line
+    return _indentation(before) != (b"" if first is None else _indentation(_before(first, source)))
+
+
+def _before(node: tree_sitter.Node, source: bytes) -> bytes:
+    return source[node.start_byte - node.start_point[1] : node.start_byte]
+
+
+def _indentation(before: bytes) -> bytes:
+    """What counts of a line's white space: a form feed sets the column back to 0."""
+    return before.rpartition(b"\f")[2]

@@ -46,6 +46,8 @@ EXTERNAL = "external"
 BUILTIN = Entity("builtin")
 UNKNOWN = Entity("unknown")
 MISSING = Entity("missing")
+RECEIVER = Entity("receiver")
+"""What a method was called on; a meaning only until it is known what that is."""
 
 SURE = frozenset({DEFINITION, INSTANCE, SUPER, MODULE})
 """Entities inside the repository."""

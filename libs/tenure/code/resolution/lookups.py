@@ -12,6 +12,7 @@ from tenure.code.resolution.entities import (
     INSTANCE,
     MISSING,
     MODULE,
+    RECEIVER,
     SUPER,
     SURE,
     UNKNOWN,
@@ -20,7 +21,7 @@ from tenure.code.resolution.entities import (
 )
 from tenure.code.resolution.lineage import linearise
 from tenure.code.resolution.modules import Found
-from tenure.code.resolution.python_names import BUILTIN_NAMES, OBJECT_MEMBERS, PASS_THROUGH, STDLIB_MODULES
+from tenure.code.resolution.python_names import BUILTIN_NAMES, OBJECT_MEMBERS, PASS_THROUGH, SELF_TYPES, STDLIB_MODULES
 from tenure.code.resolution.questions import Questions
 from tenure.code.resolution.table import ModuleTable
 from tenure.code.resolution.views import Bound, FileView, Stored
@@ -34,11 +35,14 @@ _HEADS = {
     Tag.MODULE: 2,
     Tag.MEMBER: 4,
     Tag.LITERAL: 1,
+    Tag.RECEIVER: 1,
     Tag.UNKNOWN: 1,
 }
 """Length of an expression's tag with its arguments."""
 
 _DEFINED = Tag.DEFINITION + "\t"
+_TYPE_VARIABLES = ("typing.TypeVar(", "typing_extensions.TypeVar(")
+"""What the annotation of such a name says depends on the call."""
 _PROPERTY_PARTS = frozenset({"setter", "getter", "deleter"})
 
 
@@ -61,8 +65,10 @@ class Lookups:
         else:
             entity = self._best(view, expression[0])
             steps = expression[1:]
+        owner = UNKNOWN
         for step in steps:
-            entity = self._step(entity, step)
+            told = self._step(entity, step)
+            owner, entity = entity, (_instance_of(owner) if told is RECEIVER else told)
         return entity
 
     def _head(self, view: FileView, parts: list[str]) -> Entity:
@@ -77,6 +83,8 @@ class Lookups:
             return self._module(self.absolute(view, parts[1]), parts[1])
         if tag == Tag.MEMBER:
             return self.member_of_module(view, int(parts[1]), parts[2], parts[3])
+        if tag == Tag.RECEIVER:
+            return RECEIVER
         return BUILTIN if tag == Tag.LITERAL else UNKNOWN
 
     def _scoped(self, view: FileView, scope: int, count: int, name: str) -> Entity:
@@ -135,7 +143,15 @@ class Lookups:
         if view is None or returns is None:
             return UNKNOWN
         question = ("returns", view.path, function.number)
-        return self.questions.ask(question, lambda: self.evaluate(view, returns), UNKNOWN, is_own=view.is_whole)
+        return self.questions.ask(question, lambda: self._find_returned(view, returns), UNKNOWN, is_own=view.is_whole)
+
+    def _find_returned(self, view: FileView, returns: Stored) -> Entity:
+        entity = self.evaluate(view, returns)
+        if entity.tag != EXTERNAL:
+            return entity
+        if entity.name in SELF_TYPES:
+            return RECEIVER
+        return UNKNOWN if entity.name.startswith(_TYPE_VARIABLES) else entity
 
     # -- names ---------------------------------------------------------------------------------------------------------
 
@@ -266,7 +282,10 @@ class Lookups:
         for view, index in lineage.classes[skipped:]:
             entity = self._own_member(view, index, name)
             if entity is not MISSING:
-                return self._returned(entity) if entity.tag == DEFINITION and entity.kind == Kind.PROPERTY else entity
+                if entity.tag != DEFINITION or entity.kind != Kind.PROPERTY:
+                    return entity
+                told = self._returned(entity)
+                return _instance_of(owner) if told is RECEIVER else told
         if lineage.has_unknown:
             return UNKNOWN
         if lineage.has_external:
@@ -283,6 +302,12 @@ class Lookups:
             return UNKNOWN if name in view.scope(index) else MISSING
         question = ("value", view.path, index, name)
         return self.questions.ask(question, lambda: self.evaluate(view, value), UNKNOWN, is_own=view.is_whole)
+
+
+def _instance_of(owner: Entity) -> Entity:
+    """What a method was called on, when it was looked up on `owner`."""
+    is_known = owner.tag in (INSTANCE, SUPER) or owner.is_class
+    return owner._replace(tag=INSTANCE) if is_known else UNKNOWN
 
 
 def _simple(view: FileView, expression: Stored) -> Entity | None:

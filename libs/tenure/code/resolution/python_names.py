@@ -60,6 +60,10 @@ OBJECT_MEMBERS = frozenset(_OBJECT_MEMBERS_TEXT.split())
 _HANDED_ON = """
 getattr next max min vars eval sum super copy deepcopy partial partialmethod import_module __import__ cast reduce
 reload wraps update_wrapper lru_cache cache cached_property singledispatch contextmanager asynccontextmanager
+__enter__ __aenter__
 """
 PASS_THROUGH = frozenset(_HANDED_ON.split())
 """Functions from outside whose result may well be an object of the repository."""
+
+SELF_TYPES = frozenset({"typing.Self()", "typing_extensions.Self()"})
+"""The type of what a method was called on, as an instance."""
