@@ -22,7 +22,7 @@ LENGTH_WEIGHT = 0.1
 """Per logarithm of its lines: longer functions hold more faults."""
 CLASS_PENALTY = 1.3
 """A class answers only if it matches better than its methods."""
-EXACT_NAME_WEIGHT = 8.0
+EXACT_NAME_WEIGHT = 18.0
 """The question is nothing but the name of the node: more than all the rest together can give."""
 
 

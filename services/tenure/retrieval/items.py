@@ -6,7 +6,7 @@ from datetime import datetime
 
 from tenure.core import decay, ranking, sparse
 from tenure.core.context import ContextItem, RetrieveOptions
-from tenure.core.ids import file_id
+from tenure.core.ids import chunk_id, file_id
 from tenure.core.memory import Chunk, MemoryKind, Node, NodeState
 from tenure.core.relevance import FEATURES, Evidence, RelevanceModel, features
 from tenure.ports.records import FileState
@@ -49,15 +49,19 @@ class Rows:
     chunks: Mapping[str, Chunk]
 
     def chunk_shown(self, node: Node) -> Chunk | None:
-        """The best chunk of a node that is too large to be shown whole."""
+        """The best chunk of a node that is too large to be shown whole, its first one where none matched."""
         return self.chunks.get(node.id) if node.token_count > WHOLE_NODE_TOKENS else None
 
 
 async def load(work: UnitOfWork, node_ids: Sequence[str], evidence: FileEvidence) -> Rows:
-    """These nodes, their files, and the chunks that matched best; rows that vanished meanwhile are simply missing."""
+    """These nodes, their files, and the chunks that matched best, for a large node that none matched its first one; rows
+    that vanished meanwhile are simply missing.
+    """
     nodes = await work.nodes.get_many(node_ids, with_content=False)
     owners = sorted({owner for node in nodes.values() if (owner := owner_of(node)) is not None})
-    chunks = await work.chunks.get_many([evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk])
+    shown = {node.id: chunk_id(node.id, 0) for node in nodes.values() if node.token_count > WHOLE_NODE_TOKENS}
+    shown |= {node: evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk}
+    chunks = await work.chunks.get_many(list(shown.values()))
     return Rows(
         nodes=nodes,
         files=await work.files.states_of(owners),

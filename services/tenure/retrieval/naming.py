@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from tenure.code.roles import is_test_path
+from tenure.core.memory import NodeType
 from tenure.ports.records import NodePlace
 from tenure.retrieval.question import Question
 from tenure.retrieval.sources import Named
@@ -101,7 +102,7 @@ def name_evidence(question: Question, asked: AskedNames, named: Named) -> NameEv
 def is_asked_for(question: Question, node: NodePlace) -> bool:
     """Whether the question is nothing but the name of the definition, or nothing but the path of the file."""
     if question.one_name:
-        return _is_named_by(question.one_name, node)
+        return node.type in {NodeType.CLASS, NodeType.FUNCTION} and _is_named_by(question.one_name, node)
     return question.text == node.qualified_name
 
 

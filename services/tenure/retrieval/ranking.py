@@ -15,17 +15,20 @@ from tenure.retrieval.sources import Source
 FILES_PLACED = 30
 """Best files whose nodes are placed; nodes of others can't reach the answer."""
 EPISODE_SHARE = 0.4
-"""A commit that matches best stands at this share of the best node's score."""
+"""A commit that matches best stands at this share of the score of the best node that merely matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate in order: `parts` say what made its file's score, `ways` how the graph led here."""
+    """A candidate in order: `parts` say what made its file's score, `ways` how the graph led here. `is_asked_for`: the
+    question is nothing but its name.
+    """
 
     node_id: str
     score: float
     parts: Mapping[str, float] = field(default_factory=dict)
     ways: tuple[str, ...] = ()
+    is_asked_for: bool = False
 
 
 def nodes_to_place(files: Sequence[Fused], evidence: FileEvidence, names: NameEvidence) -> list[str]:
@@ -55,7 +58,7 @@ def rank_nodes(
         owner, qualified = node.owner_id, node.qualified_name or ""
         simple = qualified.rpartition(".")[2]
         is_whole_question = is_asked_for(question, node)
-        is_covered = node.id == owner and node.id not in text and owner in covered
+        is_covered = node.id == owner and node.id not in text and owner in covered and not is_whole_question
         if owner is None or is_covered or (owner not in place and not is_whole_question):
             continue
         named = term_indices(qualified) if node.type is not NodeType.FILE else frozenset[int]()
@@ -72,13 +75,14 @@ def rank_nodes(
             is_both_named=bool(outer) and outer in asked.words and simple in asked.words,
             is_whole_question=is_whole_question,
         )
-        ranked.append(Ranked(node.id, node_score(place.get(owner, FILES_PLACED), match), parts.get(owner, {})))
+        score = node_score(place.get(owner, FILES_PLACED), match)
+        ranked.append(Ranked(node.id, score, parts.get(owner, {}), is_asked_for=is_whole_question))
     return sorted(ranked, key=lambda one: (-one.score, one.node_id))
 
 
 def with_episodes(ranked: Sequence[Ranked], evidence: FileEvidence) -> list[Ranked]:
-    """The nodes with the commits that are like the question among them."""
-    share = EPISODE_SHARE * max((one.score for one in ranked), default=1.0)
+    """The nodes with the commits that are like the question among them, below what is asked for by its name."""
+    share = EPISODE_SHARE * max((one.score for one in ranked if not one.is_asked_for), default=1.0)
     episodes = [
         Ranked(commit, share * score, {Source.EPISODE_TITLE.value: share * score})
         for commit, score in evidence.episodes.items()

@@ -48,3 +48,25 @@ def test_a_folder_that_becomes_a_package_is_no_source_root_any_more() -> None:
     assert repository.edges("calls") == {("tools/a.py", "tools/b.py:f")}
     assert repository.change({"tools/__init__.py": ""}) == ["tools/__init__.py", "tools/a.py"]
     assert repository.edges("calls") == {("tools/a.py", "b.py:f")}
+
+
+def test_a_script_without_a_suffix_and_a_notebook_know_their_own_names() -> None:
+    source = "from tool import saw\n\n\ndef cut():\n    def trim(): ...\n\n    trim()\n\n\ndef main():\n    cut()\n    saw()\n"
+    repository = PythonRepository({"bin/tool": source, "notes.ipynb": source, "tool.py": "def saw(): ...\n"})
+    for path in ("bin/tool", "notes.ipynb"):
+        calls = {(start, end) for start, end in repository.edges("calls") if start.startswith(path)}
+        assert calls == {
+            (f"{path}:cut", f"{path}:cut.trim"),
+            (f"{path}:main", f"{path}:cut"),
+            (f"{path}:main", "tool.py:saw"),
+        }
+
+
+def test_a_script_is_no_module_and_concerns_nobody_else() -> None:
+    repository = PythonRepository({"tool": "def cut(): ...\n", "use.py": "import tool\ntool.cut()\n"})
+    assert repository.unresolved("external") == {("use.py", "tool"), ("use.py", "tool.cut")}
+    assert repository.change({"tool": "def chop(): ...\nchop()\n"}) == ["tool"]
+    assert repository.edges("calls") == {("tool", "tool:chop")}
+    assert repository.change({"tool": None}) == []
+    assert repository.edges("calls") == set()
+    assert "tool" not in repository.table

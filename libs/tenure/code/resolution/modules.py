@@ -69,7 +69,9 @@ def join(folder: str, name: str) -> str:
 
 
 def stem_of(path: str) -> str:
-    """The stem of a Python file."""
+    """The stem of a Python file; of a script or notebook, which nothing imports, one that no module has."""
+    if not is_python(path):
+        return f"{path}/"
     folder, _, name = path.rpartition("/")
     simple = name.rpartition(".")[0]
     return (folder or ROOT_STEM) if simple == "__init__" else join(folder, simple)

@@ -8,14 +8,15 @@ from tenure.code.resolution.views import FileView
 
 
 class ModuleTable:
-    """All Python files of a repository by path, from their `exports` bytes. Files are decoded when they are first
-    looked at; paths that are not Python's are passed over. Not safe for use by several threads at once.
+    """All Python files of a repository by path, from their `exports` bytes: modules, and what nothing imports, as scripts
+    without a suffix and notebooks. Files are decoded when they are first looked at; other paths have no exports and are passed
+    over. Not safe for use by several threads at once.
     """
 
     def __init__(self, exports: Mapping[str, bytes]) -> None:
-        self._exports = {path: value for path, value in exports.items() if is_python(path)}
+        self._exports = {path: value for path, value in exports.items() if value or is_python(path)}
         self._views: dict[str, FileView] = {}
-        self.index = ModuleIndex(sorted(self._exports))
+        self.index = ModuleIndex(sorted(filter(is_python, self._exports)))
         self.questions = Questions()
 
     def __contains__(self, path: object) -> bool:
@@ -27,15 +28,19 @@ class ModuleTable:
 
     def replace(self, path: str, exports: bytes | None) -> None:
         """Give the file these exports, or take it out (None); equal ones change nothing, an unknown path is not gone."""
-        if not is_python(path) or self._exports.get(path) == exports:
+        if not is_python(path):
+            exports = exports or None
+        if self._exports.get(path) == exports:
             return
+        is_known = path in self._exports
         if exports is None:
             del self._exports[path]
-            self.index.remove(path)
         else:
-            if path not in self._exports:
-                self.index.add(path)
             self._exports[path] = exports
+        if is_python(path) and exports is None:
+            self.index.remove(path)
+        elif is_python(path) and not is_known:
+            self.index.add(path)
         self._views.pop(path, None)
         self.questions.forget()
 
