@@ -13,6 +13,10 @@ class InvalidInput(TenureError):
     """The request can't be served as it stands; sending it again changes nothing (422)."""
 
 
+class GitRefused(InvalidInput):
+    """Git could not do what was asked of it in this repository; the message has git's own words (422)."""
+
+
 class NotAllowed(TenureError):
     """The caller is known but may not do this; the message names the setting or the role (403)."""
 

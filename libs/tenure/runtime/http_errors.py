@@ -8,6 +8,7 @@ STATUS: tuple[tuple[type[errors.TenureError], int, str], ...] = (
     (errors.RecordNotFound, 404, "not found"),
     (errors.RecordConflict, 409, "conflict"),
     (errors.StoreMismatch, 409, "stored data and configuration disagree"),
+    (errors.GitRefused, 422, "git refused"),
     (errors.InvalidInput, 422, "invalid input"),
     (errors.LeaseLost, 503, "another worker took over"),
     (errors.StoreUnavailable, 503, "a store is not available"),
@@ -27,5 +28,6 @@ def error_of(status: int, title: str, detail: str) -> errors.TenureError:
         return _OF_TITLE[title](detail)
     if status >= 500:
         return errors.StoreUnavailable(detail)
-    kind = next((kind for kind, known, _ in STATUS if known == status), errors.InvalidInput)
+    roots = (kind for kind, known, _ in STATUS if known == status and kind.__base__ is errors.TenureError)
+    kind = next(roots, errors.InvalidInput)
     return kind(detail)

@@ -10,7 +10,7 @@ from tenure.code.discover import discover
 from tenure.code.model import Candidate, Discovery, PreparedFile, PrepareRequest
 from tenure.code.prepare import PARSER_VERSION
 from tenure.core.commands import Project
-from tenure.core.errors import InvalidInput
+from tenure.core.errors import GitRefused
 from tenure.core.memory import ParseStatus
 from tenure.ingestion.episodes import Episodes
 from tenure.ingestion.lease import LeasedJob
@@ -131,7 +131,7 @@ class Indexing:
         commits, problem = 0, ""
         try:
             commits = await self._episodes.sync(repository, head, leased)
-        except InvalidInput as error:  # e.g. a clone without trees, which tells HEAD's files and no commit
+        except GitRefused as error:  # e.g. a clone without trees, which tells HEAD's files and no commit
             problem = f"its history is not in the index: {error}"
         await self._finish(repository, head, leased, left_out, problem)
         return IndexReport(

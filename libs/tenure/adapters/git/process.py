@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tenure.code.masking import mask_free_text
-from tenure.core.errors import InvalidInput, StoreUnavailable
+from tenure.core.errors import GitRefused, InvalidInput, StoreUnavailable
 
 _Result = TypeVar("_Result")
 
@@ -154,10 +154,10 @@ async def chunks(git: RunningGit) -> AsyncIterator[bytes]:
         yield part
 
 
-def refusal(what: str, complaint: str) -> InvalidInput:
+def refusal(what: str, complaint: str) -> GitRefused:
     """The error for a git that refused, with git's own words, without its hints and without secrets: it may be stored."""
     told = "\n".join(line for line in complaint.splitlines() if not line.startswith("hint:"))
-    return InvalidInput(mask_free_text(f"git refused to {what}: {told[-MESSAGE_LIMIT:] or 'it gave no reason'}"))
+    return GitRefused(mask_free_text(f"git refused to {what}: {told[-MESSAGE_LIMIT:] or 'it gave no reason'}"))
 
 
 async def _drain(stream: asyncio.StreamReader | None) -> bytes:
