@@ -45,7 +45,8 @@ async def visible_after_ms(tenure: Tenure, repository: Repository, files: Sequen
     """Edit the files, ask for a sync, and return the milliseconds until search finds each new name in its file; the rest
     of the sync (references of other files to these) is waited for, but not counted.
 
-    Each file gets a name of its own, `word` with letters behind it: letters alone, for a search for a name takes its parts
+    A name that the first question finds was there before it was asked: after the first name such questions are not
+    counted. Each file gets a name of its own, `word` with letters behind it: letters alone, for a search for a name takes its parts
     as well, and those of all these files would be alike. Raises `StoreUnavailable` if the sync fails, or if any of
     the names is not found in its file.
     """
@@ -54,9 +55,13 @@ async def visible_after_ms(tenure: Tenure, repository: Repository, files: Sequen
         edit(repository.root, state, name)
     started = time.perf_counter()
     job = await tenure.ingestion.request_index(repository.workspace_id, repository.id)
-    for state, name in zip(files, names, strict=True):
-        await until_found(tenure, repository, state.path, name)
-    taken = (time.perf_counter() - started) * 1e3
+    after = 0.0
+    for place, (state, name) in enumerate(zip(files, names, strict=True)):
+        asked = time.perf_counter()
+        tries = await until_found(tenure, repository, state.path, name)
+        if place and tries == 1:
+            after += time.perf_counter() - asked
+    taken = (time.perf_counter() - started - after) * 1e3
     await ended(tenure, job)
     return taken
 
@@ -67,15 +72,20 @@ def letters(number: int) -> str:
     return (letters(tens) if tens else "") + ascii_lowercase[last]
 
 
-async def until_found(tenure: Tenure, repository: Repository, path: str, name: str) -> None:
-    """Wait until a search for the name has an item of that file."""
+async def until_found(tenure: Tenure, repository: Repository, path: str, name: str) -> int:
+    """Wait until a search for the name has an item of that file; returns how many searches that took."""
     options = RetrieveOptions(limit=5, include_tests=IncludeTests.YES, repository_ids=(repository.id,))
     async with _deadline(f"{name} in {path} to be found"):
-        while True:
-            bundle = await tenure.retrieval.retrieve(repository.workspace_id, name, options, whole=False)
-            if any(item.path == path for item in bundle.items):
-                return
+        tries = 1
+        while not await _finds(tenure, repository, path, name, options):
+            tries += 1
             await asyncio.sleep(POLL_SECONDS)
+    return tries
+
+
+async def _finds(tenure: Tenure, repository: Repository, path: str, name: str, options: RetrieveOptions) -> bool:
+    bundle = await tenure.retrieval.retrieve(repository.workspace_id, name, options, whole=False)
+    return any(item.path == path for item in bundle.items)
 
 
 async def ended(tenure: Tenure, job: Job) -> Job:
