@@ -111,7 +111,7 @@ class TestInProcessCache(CacheContract):
         assert await cache.get(WORKSPACE, "large") is None
         assert await cache.get(WORKSPACE, "small") == b"1"
 
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     @given(
         st.lists(
             st.tuples(

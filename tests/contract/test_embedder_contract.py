@@ -141,7 +141,7 @@ class TestOpenAIEmbedder(EmbedderContract):
         await embedder.close()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(lengths=st.lists(st.integers(1, 300), max_size=60), bound=st.integers(1, 600))
 def test_batches_hold_every_text_once_and_stay_below_the_bound(lengths, bound):
     batches = list(batches_by_length(lengths, bound))

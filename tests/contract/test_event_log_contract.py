@@ -86,7 +86,7 @@ async def test_each_workspace_counts_for_itself(database: SqlDatabase) -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=4), min_size=10, max_size=10))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_ten_appenders_at_once_leave_no_gap_and_no_double(sqlite_template: Path, batches: list[list[int]]) -> None:
     async def scenario(path: Path) -> None:
         database = SqlDatabase(f"sqlite:///{path}")

@@ -136,7 +136,7 @@ def expected(edges: list[Edge], seeds: list[str], fan_out: int, max_degree: int)
 
 
 @given(st.lists(EDGES, max_size=25), st.lists(NODES, min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_neighbours_are_those_of_the_contract_spelled_out(
     sqlite_template: Path, drawn: list[tuple[str, str, EdgeType, float]], seeds: list[str], fan_out: int, cap: int
 ) -> None:

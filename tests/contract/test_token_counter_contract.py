@@ -31,7 +31,7 @@ class TokenCounterContract:
         assert self.counter.count("") == 0
 
     # A contract's test runs in one class per adapter, which hypothesis would take for an accident.
-    @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+    @settings(max_examples=100, suppress_health_check=[HealthCheck.differing_executors])
     @given(text=ANY_TEXT)
     def test_any_text_is_counted_and_none_has_many_more_tokens_than_bytes(self, text):
         assert (1 if text else 0) <= self.counter.count(text) <= 1 + 2 * len(text.encode("utf-8", "surrogatepass"))
@@ -62,7 +62,7 @@ class TestBpeTokenCounter(TokenCounterContract):
     def test_known_texts_have_their_known_counts(self, text, tokens):
         assert self.counter.count(text) == tokens
 
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(text=ANY_TEXT)
     def test_the_count_is_the_number_of_encoded_tokens(self, text):
         assert self.counter.count(text) == len(reference_encoder().encode_ordinary(text))

@@ -407,7 +407,7 @@ LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.lists(NAMES, min_size=1, max_size=3), min_size=1, max_size=10),
     st.lists(LINES, max_size=5),
@@ -427,3 +427,16 @@ def test_a_plain_folder_s_ignore_rules_are_git_s(
         box.put("a/.gitignore", "\n".join(nested))
     expected = sorted(filter(None, box.git("ls-files", "-z", "-o", "--exclude-standard").split("\0")))
     assert paths(survey_folder(str(box.root))) == expected
+
+
+async def test_a_folder_named_like_an_ignore_file_is_none(box: Sandbox, plain: Sandbox) -> None:
+    for sandbox in (box, plain):
+        sandbox.put("sub/a.py", "a = 1\n")
+        sandbox.put("sub/.tenureignore/x.txt", "*.py\n")
+        sandbox.put(".gitignore/y.txt", "*.py\n")
+    for sandbox, kind in ((box, TREE), (plain, FOLDER)):
+        assert paths(await discover(str(sandbox.root), kind, GIT)) == [
+            ".gitignore/y.txt",
+            "sub/.tenureignore/x.txt",
+            "sub/a.py",
+        ]

@@ -37,7 +37,7 @@ def outcome(nodes: dict[str, Node], present: set[str]) -> tuple[object, ...]:
 STEPS = st.lists(st.sampled_from(["edit", "add", "rename", "delete", "branch", "switch", "merge", "amend"]), max_size=9)
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STEPS, st.integers(2, 6))
 async def test_history_brought_up_to_date_equals_history_read_at_once(
     tmp_path_factory: pytest.TempPathFactory, steps: list[str], limit: int

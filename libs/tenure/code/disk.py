@@ -253,10 +253,11 @@ def read_ignore_file(path: str) -> str | None:
         if error.errno == errno.ELOOP or not os.path.lexists(path):
             return None
         raise InvalidInput(f"can't read the ignore file {path!r}: {error.strerror}; make it readable") from error
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):  # a folder of that name is no ignore file, to git neither
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return None
         if status.st_size > MAX_IGNORE_BYTES:
             raise InvalidInput(f"the ignore file {path!r} is over {MAX_IGNORE_BYTES} bytes; shorten it")
         return os.fsdecode(file.read(MAX_IGNORE_BYTES))

@@ -21,8 +21,8 @@ from tenure.core.secret_shapes import is_placeholder
 Span = tuple[int, int]
 
 _TELLING = re.compile(rf"[\w .-]{{0,32}}?(?:(?P<strong>(?:{STRONG_NAME})s?)|{WEAK_NAME}){NAME_END}", re.IGNORECASE)
-_RULE = re.compile(r"[\s>]*[\s|:+=-]*[-=][\s|:+=-]*")
-"""The line between a table's header and its rows: `|---|:-:|`, `----+----`, `+====+====+`."""
+_RULE_MARKS = " \t\r|:+=-"
+"""Of these is the line between a table's header and its rows: `|---|:-:|`, `----+----`, `+====+====+`."""
 _BAR = re.compile(r"(?<!\\)\|")
 _DELIMITERS = ",;\t|"
 _CSV_CELL = re.compile(r"\s?(?P<quote>[\"']?)[A-Za-z_][\w.-]*(?: [\w.-]+){0,2}(?P=quote)\s?")
@@ -56,7 +56,8 @@ def _line_before(text: str, start: int) -> str:
 
 
 def _is_rule(line: str) -> bool:
-    return ("|" in line or "+" in line) and _RULE.fullmatch(line) is not None
+    is_drawn = ("|" in line or "+" in line) and ("-" in line or "=" in line)
+    return is_drawn and not line.lstrip("> \t").strip(_RULE_MARKS)
 
 
 def _columns(names: Sequence[str]) -> dict[int, bool]:
@@ -87,12 +88,15 @@ def _ruled(text: str, start: int, end: int) -> Iterator[Span]:
     columns = {} if "|" in above else _columns([text[a:b] for a, b in _barred(text, start, end)])
     if not columns:
         return
+    was_rule = False
     for row_start, row_end in _lines(text, end):
         line = text[row_start:row_end]
-        if _is_rule(line):
+        is_rule = _is_rule(line)
+        if (is_rule and was_rule) or ("|" not in line and not is_rule):
+            return  # two rules in a row are the end of this table and the beginning of the next
+        was_rule = is_rule
+        if is_rule:
             continue
-        if "|" not in line:
-            return
         for index, (a, b) in enumerate(_barred(text, row_start, row_end)):
             if index in columns:
                 yield from _barred_secrets(text, a, b, is_strong=columns[index])

@@ -30,7 +30,7 @@ def test_a_long_text_without_statements_is_cut_between_lines():
 
 
 @given(st.lists(st.text(alphabet="ab_ (.é漢한9\t", max_size=400), max_size=30), st.text(max_size=300))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_chunk_costs_more_than_the_model_reads_and_no_line_is_lost(rows: list[str], name: str):
     text = "\n".join(rows)
     lines, header = Lines.of(text), Header(name, "def f(a, b)", "doc " * 60)

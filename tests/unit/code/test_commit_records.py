@@ -74,7 +74,7 @@ def test_what_is_no_record_is_refused() -> None:
         parse_record(b"fatal: something else")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     st.binary(max_size=200).filter(lambda message: b"\0" not in message),
     st.lists(st.binary(min_size=1, max_size=20).filter(lambda path: b"\0" not in path), max_size=5),

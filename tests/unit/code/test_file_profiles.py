@@ -127,7 +127,7 @@ def test_a_profile_keeps_its_heaviest_terms() -> None:
     assert term_index("important") in profile.indices
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_following_renames_backwards_agrees_with_tracking_files_forwards(data: st.DataObject) -> None:
     live: dict[str, int] = {"a": 0, "b": 1}

@@ -315,7 +315,7 @@ def test_deep_nesting_and_endless_errors_end_with_a_status(source: str):
 
 
 @given(st.binary(max_size=300) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_bytes_give_rows_or_a_reason(raw: bytes):
     prepared = prepare(raw)
 

@@ -82,7 +82,7 @@ edits = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(start, edits)
 def test_random_edits_resolved_step_by_step_equal_a_full_resolve(
     texts: dict[str, str], changes: list[dict[str, str | None]]
@@ -119,7 +119,7 @@ contents = st.sampled_from([ABSOLUTE, RELATIVE, FOLDERS_ALONE])
 toggles = st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=1, max_size=2)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.dictionaries(st.sampled_from(TOGGLES), contents, min_size=5, max_size=16),
     st.lists(toggles, min_size=3, max_size=8),
@@ -133,7 +133,7 @@ def test_files_that_come_and_go_change_what_names_mean_for_exactly_their_depende
         assert repository.rows() == PythonRepository(repository.texts).rows()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(start, st.randoms(use_true_random=False))
 def test_the_order_of_resolving_changes_nothing(texts: dict[str, str], random: object) -> None:
     repository = PythonRepository(texts)

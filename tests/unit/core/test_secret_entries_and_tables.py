@@ -168,3 +168,15 @@ def test_a_long_table_or_line_of_entries_is_masked_to_its_end() -> None:
     assert SECRET not in masked(f"| user | password |\n|---|---|\n{rows}", DOCUMENT)
     entries = ", ".join(f'{{"value": "{SECRET}{number}", "name": "API_TOKEN"}}' for number in range(2000))
     assert SECRET not in masked(f"[{entries}]", CONFIGURATION)
+
+
+def test_lines_that_only_begin_like_a_tables_rule_cost_no_more_than_others() -> None:
+    """Ends at once; a search for the rule that tries every beginning would take days."""
+    spaces = " " * 60_000
+    assert masked(f"| password |\n{spaces}|{spaces}{'-' * 60_000}x\n", DOCUMENT).endswith("x\n")
+
+
+def test_each_of_many_tables_is_read_once() -> None:
+    """Ends at once; reading the rest of the text for every table would take hours."""
+    table = f"+---+\n+---+\n| password | a |\n+---+\n| {SECRET} | x |\n"
+    assert masked(table * 6_000, DOCUMENT) == starred(table * 6_000, SECRET)
