@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -63,6 +64,14 @@ async def plant(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Plant
         ("plant.Boiler", "plant/heat/boiler.py", "Boiler"),
         ("plant.heat.boiler.Boiler.stage_7", "plant/heat/boiler.py", "Boiler.stage_7"),
         ("plant/heat/pipe.py", "plant/heat/pipe.py", "plant/heat/pipe.py"),
+        ("pipe.py", "plant/heat/pipe.py", "plant/heat/pipe.py"),
+        ("heat/pipe.py:4", "plant/heat/pipe.py", "plant/heat/pipe.py"),
+        ("boiler.md", "docs/boiler.md", "docs/boiler.md"),
+        ("plant/heat/boiler.py", "plant/heat/boiler.py", "plant/heat/boiler.py"),
+        ("tests/test_pipe.py", "tests/test_pipe.py", "tests/test_pipe.py"),
+        ("class Pipe", "plant/heat/pipe.py", "Pipe"),
+        ("def bend", "plant/heat/pipe.py", "Pipe.bend"),
+        ("“Pipe”?", "plant/heat/pipe.py", "Pipe"),
         ("LeakyPipe", "tests/test_pipe.py", "LeakyPipe"),
         ("drip", "tests/test_pipe.py", "LeakyPipe.drip"),
         ("test_a_pipe_bends_twice", "tests/test_pipe.py", "test_a_pipe_bends_twice"),
@@ -83,7 +92,13 @@ async def test_a_name_that_many_files_define_is_a_hit_without_those_of_tests(pla
 
 @pytest.mark.parametrize(
     "query",
-    ["Why does test_a_pipe_bends_twice fail?", "How does LeakyPipe work?", "What calls `drip`?"],
+    [
+        "Why does test_a_pipe_bends_twice fail?",
+        "How does LeakyPipe work?",
+        "What calls `drip`?",
+        "Fix what fails in tests/test_pipe.py",
+        "What is in tests.test_pipe",
+    ],
 )
 async def test_a_question_that_names_a_test_wants_it(plant: Plant, query: str) -> None:
     assert "tests/test_pipe.py" in {item.path for item in (await plant.ask(query)).items}
@@ -104,6 +119,28 @@ async def test_a_large_definition_that_no_passage_matched_is_shown_by_its_beginn
     assert first.text.startswith("class Boiler:\n    '''Heats water.'''")
     assert first.start_line == 1
     assert first.token_count < 400
+
+
+async def test_a_large_file_whose_lines_all_stand_in_definitions_is_shown_by_the_first_of_them(plant: Plant) -> None:
+    first = (await plant.ask("plant/heat/boiler.py")).items[0]
+    assert first.text.startswith("class Boiler:")
+    assert first.token_count < 400
+
+
+async def test_a_miss_says_how_many_passages_wait_for_their_vectors(plant: Plant) -> None:
+    bundle = await plant.ask("What is the capital of Mongolia?")
+    assert bundle.result == "miss"
+    assert any("passages have no dense vector yet" in hint for hint in bundle.hints)
+
+
+async def test_the_first_question_after_the_first_index_knows_how_rare_words_are(tmp_path: Path) -> None:
+    async with embedded(tmp_path) as stack:
+        workspace_id = await stack.workspace()
+        assert (await Plant(stack, workspace_id).ask("Where is water heated?")).items == ()
+        await stack.index(workspace_id, write_tree(tmp_path / "works", FILES).root)
+        options = RetrieveOptions(explain=True)
+        bundle = await stack.tenure.retrieval.retrieve(workspace_id, "Where is water heated?", options)
+    assert bundle.explanation["documents"] > len(FILES)
 
 
 async def test_a_name_with_a_wrong_module_before_it_is_not_taken_for_the_definition(plant: Plant) -> None:

@@ -122,7 +122,13 @@ def hints(result: str, items: Sequence[ContextItem], freshness: Sequence[Freshne
         found.append("no repository is indexed in this workspace yet")
     left_out = sum(entry.files_left_out for entry in freshness)
     if result == "miss" and left_out:
-        found.append(f"{left_out} paths are left out of the index; `tenure status` names them with reasons")
+        paths = "1 path is" if left_out == 1 else f"{left_out} paths are"
+        found.append(f"{paths} left out of the index; `tenure status` names them with reasons")
+    waiting = sum(entry.chunks_without_vector for entry in freshness)
+    if result == "miss" and waiting:
+        found.append(
+            f"{waiting} passages have no dense vector yet: a question in other words than the code's is found by them"
+        )
     for entry in freshness:
         if entry.is_stale or entry.detail:
             found.append(f"{entry.name}: {entry.detail or 'the index is behind the tree'}")

@@ -7,7 +7,7 @@ from datetime import datetime
 from tenure.core import decay, ranking, sparse
 from tenure.core.context import ContextItem, RetrieveOptions
 from tenure.core.ids import chunk_id, file_id
-from tenure.core.memory import Chunk, MemoryKind, Node, NodeState
+from tenure.core.memory import Chunk, MemoryKind, Node, NodeState, NodeType
 from tenure.core.relevance import FEATURES, Evidence, RelevanceModel, features
 from tenure.ports.records import FileState
 from tenure.ports.repositories import UnitOfWork
@@ -61,12 +61,11 @@ async def load(work: UnitOfWork, node_ids: Sequence[str], evidence: FileEvidence
     owners = sorted({owner for node in nodes.values() if (owner := owner_of(node)) is not None})
     shown = {node.id: chunk_id(node.id, 0) for node in nodes.values() if node.token_count > WHOLE_NODE_TOKENS}
     shown |= {node: evidence.best_chunk[node] for node in nodes if node in evidence.best_chunk}
-    chunks = await work.chunks.get_many(list(shown.values()))
-    return Rows(
-        nodes=nodes,
-        files=await work.files.states_of(owners),
-        chunks={chunk.node_id: chunk for chunk in chunks.values()},
-    )
+    chunks = {chunk.node_id: chunk for chunk in (await work.chunks.get_many(list(shown.values()))).values()}
+    # All lines of a large file may stand in its definitions: then the first of those begins it.
+    bare = [key for key in shown if key not in chunks and nodes[key].type is NodeType.FILE]
+    chunks |= {file: own[0] for file, own in (await work.chunks.of_owners(bare)).items()}
+    return Rows(nodes=nodes, files=await work.files.states_of(owners), chunks=chunks)
 
 
 def owner_of(node: Node) -> str | None:

@@ -13,7 +13,7 @@ from tenure.code.roles import is_test_path
 from tenure.core.memory import NodeType
 from tenure.ports.records import NodePlace
 from tenure.retrieval.question import Question
-from tenure.retrieval.sources import Named
+from tenure.retrieval.sources import DEFINITIONS_READ, Named
 
 MAX_DEFINING_FILES = 20
 """A name that more files define (`get`, `run`) names none of them."""
@@ -70,7 +70,7 @@ def asked_names(question: Question) -> AskedNames:
         *_ATTRIBUTE.findall(text),
     }
     words = list(dict.fromkeys(_IDENTIFIER.findall(text)))
-    names = words
+    names = words[-1:]
     if not question.one_name:
         names = [word for word in words if word in written_as_code or looks_like_code(word)]
         names = [name for name in names if len(name) >= MIN_NAME_CHARS and not name.startswith("__")]
@@ -96,14 +96,21 @@ def name_evidence(question: Question, asked: AskedNames, named: Named) -> NameEv
     # Whoever asks for nothing but a name wants its definitions, however many there are.
     asked_for = named.definitions.get(question.one_name.rpartition(".")[2], ())
     evidence.exact.update((node.id, 1.0) for node in asked_for if is_asked_for(question, node))
+    # The node of a file has the file's id.
+    evidence.exact.update((found, 1.0) for found, path in files if _is_path(question.one_path, path))
     return evidence
 
 
 def is_asked_for(question: Question, node: NodePlace) -> bool:
-    """Whether the question is nothing but the name of the definition, or nothing but the path of the file."""
-    if question.one_name:
-        return node.type in {NodeType.CLASS, NodeType.FUNCTION} and _is_named_by(question.one_name, node)
-    return question.text == node.qualified_name
+    """Whether the question is nothing but the name of the definition, or nothing but the path of the file or its end."""
+    if node.type is NodeType.FILE:
+        return _is_path(question.one_path, node.path or "")
+    is_definition = node.type in {NodeType.CLASS, NodeType.FUNCTION}
+    return is_definition and bool(question.one_name) and _is_named_by(question.one_name, node)
+
+
+def _is_path(asked: str, path: str) -> bool:
+    return bool(asked) and f"/{path}".endswith(f"/{asked}")
 
 
 def _is_named_by(name: str, node: NodePlace) -> bool:
@@ -119,18 +126,26 @@ def _is_named_by(name: str, node: NodePlace) -> bool:
     return not modules or f"/{modules}/" in folders
 
 
-def names_a_test(question: Question, asked: AskedNames, definitions: Mapping[str, Sequence[NodePlace]]) -> bool:
-    """Whether the first line names something that only tests define, in a way that is no common word."""
-    title = set(_IDENTIFIER.findall(question.title))
+def names_a_test(question: Question, asked: AskedNames, named: Named) -> bool:
+    """Whether the first line names a file or module of the tests, or what only tests define in a way that is no common word."""
+    title = question.title
+    tests = {found for found, _, _, is_test in named.files if is_test}
+    files = [(found, path) for found, _, path, _ in named.files]
+    meant = [matching_files(mention.path, files) for mention in question.mentions.paths if mention.path in title]
+    meant += [module_files(dotted.split("."), files) for dotted in asked.dotted if dotted in title]
+    if any(found and tests.issuperset(found) for found in meant):
+        return True
+    words = set(_IDENTIFIER.findall(title))
     return any(
-        _are_tests(definitions.get(name, ()))
+        _are_tests(named.definitions.get(name, ()))
         for name in asked.code_like
-        if name in title and (question.one_name or _is_unmistakable(name, question.title))
+        if name in words and (question.one_name or _is_unmistakable(name, title))
     )
 
 
 def _are_tests(nodes: Sequence[NodePlace]) -> bool:
-    return bool(nodes) and all(is_test_path(node.path or "") for node in nodes)
+    """Whether all definitions of a name are known, and stand in tests."""
+    return 0 < len(nodes) < DEFINITIONS_READ and all(is_test_path(node.path or "") for node in nodes)
 
 
 def _is_unmistakable(name: str, text: str) -> bool:

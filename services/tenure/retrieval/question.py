@@ -20,7 +20,8 @@ MAX_QUERY_TERMS = 64
 _TEST_WORDS = re.compile(
     r"\b(?:unit ?tests?|test (?:case|file|suite|class|module)s?|tests? for|conftest|fixtures?)\b", re.IGNORECASE
 )
-_ONE_NAME = re.compile(r"[`'\"]?([^\W\d]\w*(?:\.[^\W\d]\w*)*)(?:\(\))?[`'\"]?")
+_KEYWORD = r"(?:class|def|async\s+def|function|method)\s+"
+_ONE_NAME = re.compile(rf"(?:{_KEYWORD})?[`'\"“]?([^\W\d]\w*(?:\.[^\W\d]\w*)*)(?:\(\))?[`'\"”]?[?:]?")
 
 Idf = Callable[[int], float]
 """Inverse document frequency of a term by its index."""
@@ -56,6 +57,12 @@ class Question:
         """The name that the question is, dotted or not, without quotes and call; empty if it is anything else."""
         match = _ONE_NAME.fullmatch(self.text)
         return match[1] if match else ""
+
+    @property
+    def one_path(self) -> str:
+        """The path that the question is, with or without a line; empty if it is anything else."""
+        paths = self.mentions.paths
+        return paths[0].path if len(paths) == 1 and len(self.text.split()) == 1 else ""
 
 
 def understand(query: str, options: RetrieveOptions) -> Question:

@@ -139,7 +139,7 @@ class RetrievalService:
             self._freshness.of(repositories),
         )
         is_open = options.include_tests is IncludeTests.AUTO and not question.wants_tests
-        if is_open and names_a_test(question, asked, answers.named.definitions):
+        if is_open and names_a_test(question, asked, answers.named):
             question = replace(question, wants_tests=True)
             answers = await self._sources.ask(workspace_id, question, options, asked.code_like, statistics.idf)
         trace.mark("sources")

@@ -23,6 +23,8 @@ EMBEDDED_CHARS = 400
 """Of a question so much is embedded: the model's cost grows with length, and the beginning says what is asked."""
 MAX_NAMED_FILES = 5000
 """Files whose last path part a question names: `__init__.py` has many."""
+DEFINITIONS_READ = 50
+"""Definitions of one name that are looked at, the first ones by path."""
 Found = TypeVar("Found")
 
 
@@ -168,6 +170,6 @@ class Sources:
             basenames.update(f"{part}.py" for part in parts if len(parts) > 1)
             basenames.update(["__init__.py"] if len(parts) > 1 else [])
         async with self._database.reading(workspace_id) as work:
-            definitions = await work.nodes.named(names)
+            definitions = await work.nodes.named(names, limit_per_name=DEFINITIONS_READ)
             files = await work.files.find_paths(sorted(basenames), limit=MAX_NAMED_FILES)
         return Named(definitions, files)

@@ -39,10 +39,11 @@ class Statistics:
 
     async def of(self, workspace_id: str, version: object) -> TermStatistics:
         """The workspace's statistics. `version` tells whether the index changed since: then the old ones are given
-        once more and new ones are read in the background. The first call of a workspace waits.
+        once more and new ones are read in the background. The first call of a workspace waits, and the first after
+        something is there.
         """
         known = self._known.get(workspace_id)
-        if known is None:
+        if known is None or (known[0] != version and not known[1].documents):
             await self._refresh(workspace_id, version)
             return self._known[workspace_id][1]
         if known[0] != version and workspace_id not in self._refreshing:
