@@ -16,7 +16,8 @@ from tenure.ports.records import FileState, Job, Repository
 from tenure.workspace.facade import Tenure
 
 POLL_SECONDS = 0.1
-"""Rarely enough that looking takes nothing from what is measured."""
+"""Rarely enough that searching takes little from what is measured."""
+ROW_POLL_SECONDS = 0.02
 GIVE_UP_SECONDS = 600.0
 """After which something that should have become visible is a fault and no figure."""
 _ENDED = frozenset({JobState.DONE, JobState.DONE_WITH_ERRORS})
@@ -58,7 +59,7 @@ async def visible_after_ms(tenure: Tenure, repository: Repository, files: Sequen
     after = 0.0
     for place, (state, name) in enumerate(zip(files, names, strict=True)):
         asked = time.perf_counter()
-        tries = await until_found(tenure, repository, state.path, name)
+        tries = await until_found(tenure, repository, state, name)
         if place and tries == 1:
             after += time.perf_counter() - asked
     taken = (time.perf_counter() - started - after) * 1e3
@@ -72,15 +73,28 @@ def letters(number: int) -> str:
     return (letters(tens) if tens else "") + ascii_lowercase[last]
 
 
-async def until_found(tenure: Tenure, repository: Repository, path: str, name: str) -> int:
-    """Wait until a search for the name has an item of that file; returns how many searches that took."""
+async def until_found(tenure: Tenure, repository: Repository, state: FileState, name: str) -> int:
+    """Wait until a search for the name has an item of that file; returns how many looks that took.
+
+    A definition is searched for once its row is there, which is cheap to see: searches all the while would take their time
+    from what is measured.
+    """
+    path = state.path
     options = RetrieveOptions(limit=5, include_tests=IncludeTests.YES, repository_ids=(repository.id,))
     async with _deadline(f"{name} in {path} to be found"):
         tries = 1
+        while state.language == PYTHON and not await _is_stored(tenure, repository, name):
+            tries += 1
+            await asyncio.sleep(ROW_POLL_SECONDS)
         while not await _finds(tenure, repository, path, name, options):
             tries += 1
             await asyncio.sleep(POLL_SECONDS)
     return tries
+
+
+async def _is_stored(tenure: Tenure, repository: Repository, name: str) -> bool:
+    async with tenure.infrastructure.database.reading(repository.workspace_id) as work:
+        return bool(await work.nodes.named([name]))
 
 
 async def _finds(tenure: Tenure, repository: Repository, path: str, name: str, options: RetrieveOptions) -> bool:
