@@ -133,6 +133,7 @@ class SearchHit(Wire, extra="ignore"):
     id: str
     type: NodeType
     title: Shown
+    repository_id: str | None
     path: Shown | None
     line: int | None
     start_line: int | None

@@ -1,6 +1,7 @@
 """Commands that ask: retrieve, search, prompt, impact."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,6 +25,9 @@ Limit = Annotated[int, typer.Option(min=MIN_LIMIT, max=MAX_LIMIT, help="How many
 MaxTokens = Annotated[int, typer.Option(min=0, max=MAX_MAX_TOKENS, help="Tokens for context.")]
 Files = Annotated[list[str] | None, typer.Option("--file", help="Only these files, by path in the repository.")]
 Folders = Annotated[list[str] | None, typer.Option("--dir", help="Only below these folders.")]
+Repositories = Annotated[
+    list[str] | None, typer.Option("--repo", help="Only this repository, by name; may be given several times.")
+]
 Tests = Annotated[
     IncludeTests, typer.Option(help="Whether tests may be answers; auto: if the question is about tests.")
 ]
@@ -43,6 +47,7 @@ def retrieve(
     max_tokens: MaxTokens = DEFAULT_MAX_TOKENS,
     file: Files = None,
     folder: Folders = None,
+    repo: Repositories = None,
     tests: Tests = IncludeTests.AUTO,
     explain: Annotated[bool, typer.Option(help="Show the parts of each score.")] = False,
     text: Annotated[bool, typer.Option(help="Show the text of each item.")] = False,
@@ -50,7 +55,7 @@ def retrieve(
     """What a model should see for this task: items with reasons, inside a token budget."""
     session = session_of(context)
     body = _scoped(query, limit, file, folder, tests) | {"max_tokens": max_tokens, "explain": explain}
-    bundle = _post(session, "context", body)
+    bundle = _post(session, "context", body, repo)
     session.show(bundle, lambda: _print_bundle(session, bundle, with_parts=explain, with_text=text))
 
 
@@ -61,14 +66,20 @@ def search(
     limit: Limit = DEFAULT_LIMIT,
     file: Files = None,
     folder: Folders = None,
+    repo: Repositories = None,
     tests: Tests = IncludeTests.AUTO,
 ) -> None:
     """Where something is: hits without their text."""
     session = session_of(context)
-    found = _post(session, "search", _scoped(query, limit, file, folder, tests))
+    found = _post(session, "search", _scoped(query, limit, file, folder, tests), repo)
 
     def text() -> None:
-        rows = [(f"{hit['relevance']:.2f}", _where(hit), hit["title"], ", ".join(hit["why"])) for hit in found["hits"]]
+        session.line(f"{found['result']}: {len(found['hits'])} places")
+        names = _names(found)
+        rows = [
+            (f"{hit['relevance']:.2f}", _where(hit, names), hit["title"], ", ".join(hit["why"]))
+            for hit in found["hits"]
+        ]
         session.table(("relevance", "where", "what", "why"), rows, "nothing found")
         _print_notes(session, found)
 
@@ -133,10 +144,18 @@ def _scoped(
     }
 
 
-def _post(session: Session, endpoint: str, body: dict[str, Any]) -> Any:
+def _post(session: Session, endpoint: str, body: dict[str, Any], repositories: list[str] | None = None) -> Any:
     client = session.client()
-    workspace_id = client.workspace(session.workspace, Path.cwd())
-    return client.call("POST", f"/v1/workspaces/{workspace_id}/{endpoint}", body)
+    workspace = f"/v1/workspaces/{client.workspace(session.workspace, Path.cwd())}"
+    if repositories:
+        known = {one["name"]: one["id"] for one in client.call("GET", f"{workspace}/repositories")}
+        unknown = next((name for name in repositories if name not in known), None)
+        if unknown is not None:
+            raise InvalidInput(
+                f"no repository {unknown!r} in this workspace; it has {', '.join(sorted(known)) or 'none'}"
+            )
+        body = {**body, "repository_ids": [known[name] for name in repositories]}
+    return client.call("POST", f"{workspace}/{endpoint}", body)
 
 
 def _read(query: str) -> str:
@@ -145,19 +164,26 @@ def _read(query: str) -> str:
     return given.decode("utf-8", "replace")
 
 
-def _where(item: Any) -> str:
+def _names(answer: Any) -> dict[str, str]:
+    """Names of the repositories that answered, by id; none if it is clear which one did."""
+    names = {one["repository_id"]: one["name"] for one in answer["freshness"]}
+    return names if len(names) > 1 else {}
+
+
+def _where(item: Any, names: Mapping[str, str]) -> str:
+    home = f"{names[item['repository_id']]}: " if item["repository_id"] in names else ""
     if not item["path"]:
-        return (item.get("commit") or "-")[:10]
+        return home + (item.get("commit") or "-")[:10]
     line = item["line"] or item["start_line"]
-    return f"{item['path']}:{line}" if line else str(item["path"])
+    return f"{home}{item['path']}:{line}" if line else f"{home}{item['path']}"
 
 
 def _print_bundle(session: Session, bundle: Any, *, with_parts: bool, with_text: bool) -> None:
-    budget = bundle["budget"]
+    budget, names = bundle["budget"], _names(bundle)
     session.line(f"{bundle['result']}: {len(bundle['items'])} items, {budget['used']} of {budget['max_tokens']} tokens")
     for number, item in enumerate(bundle["items"], 1):
         mark = " (changed on disk since)" if item["is_stale"] else ""
-        session.line(f"\n{number}. {_where(item)}  {item['title']}{mark}", "bold")
+        session.line(f"\n{number}. {_where(item, names)}  {item['title']}{mark}", "bold")
         session.line(f"   relevance {item['relevance']:.2f}, score {item['score']:.3f}: {', '.join(item['why'])}")
         if item["warning"]:
             session.line(f"   warning: {item['warning']}", "yellow")
