@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from tenure.code.roles import is_test_path
+from tenure.core.context import IncludeTests, RetrieveOptions
 from tenure.core.memory import NodeType
 from tenure.ports.records import NodePlace
 from tenure.retrieval.question import Question
@@ -124,6 +125,12 @@ def _is_named_by(name: str, node: NodePlace) -> bool:
     modules = "/".join(asked[:-shared])
     folders = f"/{PurePosixPath(node.path or '').with_suffix('')}/"
     return not modules or f"/{modules}/" in folders
+
+
+def wants_tests(question: Question, asked: AskedNames, named: Named, options: RetrieveOptions) -> bool:
+    """Whether tests are searched: because the options or the question say so, or because it names one."""
+    is_open = options.include_tests is IncludeTests.AUTO
+    return question.wants_tests or (is_open and names_a_test(question, asked, named))
 
 
 def names_a_test(question: Question, asked: AskedNames, named: Named) -> bool:

@@ -10,7 +10,6 @@ from tenure.core.context import (
     ContextBundle,
     ContextItem,
     Freshness,
-    IncludeTests,
     Omission,
     OmissionReason,
     RankedFile,
@@ -29,7 +28,7 @@ from tenure.retrieval.evidence import FileEvidence, commits, gather, rank_files,
 from tenure.retrieval.expansion import Reached, expand, told, with_origins
 from tenure.retrieval.freshness import FreshnessCheck
 from tenure.retrieval.items import Judge, Rows, build, load, owner_of, reasons, with_texts
-from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_evidence, names_a_test
+from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_evidence, wants_tests
 from tenure.retrieval.query_log import QueryLogWriter
 from tenure.retrieval.question import Masses, Question, understand
 from tenure.retrieval.ranking import Ranked, nodes_to_place, rank_nodes, with_episodes
@@ -135,13 +134,17 @@ class RetrievalService:
         trace.mark("understand")
         asked = asked_names(question)
         answers, freshness = await both(
-            self._sources.ask(workspace_id, question, options, asked.code_like, statistics.idf),
+            self._sources.ask(
+                workspace_id,
+                question,
+                options,
+                asked.code_like,
+                statistics.idf,
+                lambda named: wants_tests(question, asked, named, options),
+            ),
             self._freshness.of(repositories),
         )
-        is_open = options.include_tests is IncludeTests.AUTO and not question.wants_tests
-        if is_open and names_a_test(question, asked, answers.named):
-            question = replace(question, wants_tests=True)
-            answers = await self._sources.ask(workspace_id, question, options, asked.code_like, statistics.idf)
+        question = replace(question, wants_tests=answers.wants_tests)
         trace.mark("sources")
         if answers.are_silent:
             reasons_given = "; ".join(f"{name}: {reason}" for name, reason in answers.failed.items())

@@ -1,7 +1,7 @@
 """Asks every source at once, each under a deadline: a slow or dead source makes a partial answer, not a late one."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -12,7 +12,7 @@ from tenure.core.errors import TenureError
 from tenure.ports.models import Embedder
 from tenure.ports.records import NodePlace
 from tenure.ports.repositories import Database
-from tenure.ports.vector_store import Hit, Query, SearchFilter, Space, VectorStore
+from tenure.ports.vector_store import Dense, Hit, Query, SearchFilter, Space, VectorStore
 from tenure.retrieval.question import Idf, Question, sparse_query
 
 OVER_FETCH = 3
@@ -23,6 +23,8 @@ EMBEDDED_CHARS = 400
 """Of a question so much is embedded: the model's cost grows with length, and the beginning says what is asked."""
 MAX_NAMED_FILES = 5000
 """Files whose last path part a question names: `__init__.py` has many."""
+NAMES_FIRST_SECONDS = 0.1
+"""How long the searches wait for what the question names: some milliseconds, unless SQL is slow."""
 DEFINITIONS_READ = 50
 """Definitions of one name that are looked at, the first ones by path."""
 Found = TypeVar("Found")
@@ -76,10 +78,13 @@ class Named:
 
 @dataclass(slots=True)
 class Answers:
-    """What the sources said. A source that failed is in `failed` with the reason and has no hits."""
+    """What the sources said, and whether tests were searched. A source that failed is in `failed` with the reason and has
+    no hits.
+    """
 
     hits: dict[Source, list[Hit]] = field(default_factory=dict)
     named: Named = field(default_factory=Named)
+    wants_tests: bool = False
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -108,25 +113,42 @@ class Sources:
         await self._embedder.embed_query("warm")
 
     async def ask(
-        self, workspace_id: str, question: Question, options: RetrieveOptions, names: Sequence[str], idf: Idf
+        self,
+        workspace_id: str,
+        question: Question,
+        options: RetrieveOptions,
+        names: Sequence[str],
+        idf: Idf,
+        wants_tests: Callable[[Named], bool],
     ) -> Answers:
-        """Everything that answers within the deadline; `names` are looked up as definitions."""
+        """Everything that answers within the deadline; `names` are looked up as definitions. What is named is known first, and
+        `wants_tests` says from it whether tests are searched.
+        """
         answers = Answers()
-        scope = SearchFilter(
-            repository_ids=options.repository_ids,
-            paths=options.file_scope,
-            directories=options.directory_scope,
-            languages=options.languages,
-            with_tests=question.wants_tests,
+        embedding = asyncio.ensure_future(self._embedder.embed_query(question.text[:EMBEDDED_CHARS]))
+        mentions = asyncio.create_task(
+            self._within("mentions", answers, self._mentions(workspace_id, question, names), Named())
         )
-        wanted = OVER_FETCH * options.limit
-        sparse, dense, named = await asyncio.gather(
-            self._within("sparse", answers, self._sparse(workspace_id, question, scope, wanted, idf), {}),
-            self._within("dense", answers, self._dense(workspace_id, question, scope, wanted), {}),
-            self._within("mentions", answers, self._mentions(workspace_id, question, names), Named()),
-        )
+        try:
+            await asyncio.wait({mentions}, timeout=NAMES_FIRST_SECONDS)
+            answers.wants_tests = wants_tests(mentions.result() if mentions.done() else Named())
+            scope = SearchFilter(
+                repository_ids=options.repository_ids,
+                paths=options.file_scope,
+                directories=options.directory_scope,
+                languages=options.languages,
+                with_tests=answers.wants_tests,
+            )
+            wanted = OVER_FETCH * options.limit
+            sparse, dense, answers.named = await asyncio.gather(
+                self._within("sparse", answers, self._sparse(workspace_id, question, scope, wanted, idf), {}),
+                self._within("dense", answers, self._dense(workspace_id, embedding, scope, wanted), {}),
+                mentions,
+            )
+        finally:
+            embedding.cancel()
+            mentions.cancel()
         answers.hits = {**sparse, **dense}
-        answers.named = named
         return answers
 
     async def _within(self, name: str, answers: Answers, work: Awaitable[Found], default: Found) -> Found:
@@ -155,10 +177,9 @@ class Sources:
         return {one.source: found[one.space, one.is_title or question.is_one_line] for one in _SPARSE}
 
     async def _dense(
-        self, workspace_id: str, question: Question, scope: SearchFilter, wanted: int
+        self, workspace_id: str, embedding: Awaitable[Dense], scope: SearchFilter, wanted: int
     ) -> dict[Source, list[Hit]]:
-        vector = await self._embedder.embed_query(question.text[:EMBEDDED_CHARS])
-        query = Query(Space.DENSE, vector, max(FILES, wanted), scope)
+        query = Query(Space.DENSE, await embedding, max(FILES, wanted), scope)
         return {Source.DENSE: (await self._vectors.search(workspace_id, [query]))[0]}
 
     async def _mentions(self, workspace_id: str, question: Question, names: Sequence[str]) -> Named:
