@@ -180,3 +180,22 @@ def test_each_of_many_tables_is_read_once() -> None:
     """Ends at once; reading the rest of the text for every table would take hours."""
     table = f"+---+\n+---+\n| password | a |\n+---+\n| {SECRET} | x |\n"
     assert masked(table * 6_000, DOCUMENT) == starred(table * 6_000, SECRET)
+
+
+@pytest.mark.parametrize("value", ["true", "null", "string", "8080"])
+def test_what_is_no_password_stays_beside_a_passwords_name(value: str) -> None:
+    for text in (f"- value: {value}\n  name: DB_PASSWORD\n", f'{{"value": "{value}", "name": "DB_PASSWORD"}}'):
+        assert masked(text, CONFIGURATION) == text
+
+
+def test_a_value_with_more_lines_between_it_and_its_name_than_are_looked_at_stays() -> None:
+    fields = "".join(f"  field_{number}: on\n" for number in range(20))
+    for first, last in ((f"value: {SECRET}", "name: DB_PASSWORD"), ("name: DB_PASSWORD", f"value: {SECRET}")):
+        text = f"- {first}\n{fields}  {last}\n"
+        assert masked(text, CONFIGURATION) == text
+
+
+@pytest.mark.parametrize("cell", ["version-1.2.30", "2026-11-30", "step 4 of 9", "a1-b2-c3-d4", "10.20.30.40"])
+def test_a_cell_with_digits_below_a_weak_header_stays_if_it_is_no_token(cell: str) -> None:
+    text = f"| token | step |\n|---|---|\n| {cell} | 1 |\n"
+    assert masked(text, DOCUMENT) == text
