@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tenure.core.context import ContextBundle, IncludeTests, RetrieveOptions
+from tenure.retrieval.statistics import Statistics, TermStatistics
 from tests.support.embedded import Embedded, embedded, write_tree
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -141,6 +142,29 @@ async def test_the_first_question_after_the_first_index_knows_how_rare_words_are
         options = RetrieveOptions(explain=True)
         bundle = await stack.tenure.retrieval.retrieve(workspace_id, "Where is water heated?", options)
     assert bundle.explanation["documents"] > len(FILES)
+
+
+async def test_a_question_to_one_repository_does_not_make_the_workspace_count_its_terms_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions: list[object] = []
+    of = Statistics.of
+
+    async def noted(self: Statistics, workspace_id: str, version: object) -> TermStatistics:
+        versions.append(version)
+        return await of(self, workspace_id, version)
+
+    monkeypatch.setattr(Statistics, "of", noted)
+    async with embedded(tmp_path) as stack:
+        workspace_id = await stack.workspace()
+        one, _ = [
+            await stack.index(workspace_id, write_tree(tmp_path / name, {f"{name}.py": "def f(): ...\n"}).root)
+            for name in ("one", "two")
+        ]
+        for options in (RetrieveOptions(), RetrieveOptions(repository_ids=(one,))):
+            await stack.tenure.retrieval.retrieve(workspace_id, "f", options)
+    assert len(versions) == 2
+    assert versions[0] == versions[1]
 
 
 async def test_a_name_with_a_wrong_module_before_it_is_not_taken_for_the_definition(plant: Plant) -> None:

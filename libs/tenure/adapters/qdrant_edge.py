@@ -1,7 +1,6 @@
 """The embedded vector store: Qdrant Edge, in this process, in one folder."""
 
 import asyncio
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -291,18 +290,19 @@ class QdrantEdgeVectorStore:
                 if len(points) == limits[at] and points[-1].score == points[limit - 1].score:
                     limits[at] *= 4
                     cut.append(at)
-                found[at] = sorted(self._hits(points, queries[at].space), key=_best_first)[:limit]
+                found[at] = sorted(self._hits(workspace, points, queries[at].space), key=_best_first)[:limit]
             open_queries = cut
         return found
 
-    def _hits(self, points: Sequence[ScoredPoint], space: Space) -> list[Hit]:
+    def _hits(self, workspace: str, points: Sequence[ScoredPoint], space: Space) -> list[Hit]:
         """The points as hits; one that was deleted meanwhile is none."""
         scores = {str(point.id): point.score for point in points}
         places = self._places.among(scores)
-        unknown: list[int | uuid.UUID | str] = [point_id for point_id in scores if point_id not in places]
+        unknown = [point_id for point_id in scores if point_id not in places]
         if unknown:
-            records = self._shard.retrieve(unknown, with_payload=HIT_FIELDS, with_vector=False)
-            read = {str(record.id): place_of_record(record) for record in records}
+            wanted = Filter(must=[in_workspace(workspace), with_ids(unknown)])
+            page = ScrollRequest(limit=len(unknown), filter=wanted, with_payload=HIT_FIELDS)
+            read = {str(record.id): place_of_record(record) for record in self._shard.scroll(page)[0]}
             self._places.note_read(read)
             places |= read
         return [hit_of(point_id, scores[point_id], place, space) for point_id, place in places.items()]

@@ -32,7 +32,8 @@ class Question:
     """A query and its first line, as term weights, with what they name.
 
     `full_terms` weigh `ln(1 + mass)`, where later and pasted text counts less (`segments`); `title_terms` weigh
-    `ln(1 + occurrences)` in the first line, a query of its own.
+    `ln(1 + occurrences)` in the first line, a query of its own. `one_name`: the name that the question is, dotted or not,
+    without quotes and call; `one_path`: the path that it is, with or without a line; each empty if it is anything else.
     """
 
     text: str
@@ -41,6 +42,8 @@ class Question:
     title_terms: Mapping[int, float]
     mentions: Mentions
     wants_tests: bool
+    one_name: str
+    one_path: str
 
     @property
     def title(self) -> str:
@@ -51,18 +54,6 @@ class Question:
     def is_one_line(self) -> bool:
         """True if title and text are the same question."""
         return not self.parts.prose.strip() and not self.parts.code.strip()
-
-    @property
-    def one_name(self) -> str:
-        """The name that the question is, dotted or not, without quotes and call; empty if it is anything else."""
-        match = _ONE_NAME.fullmatch(self.text)
-        return match[1] if match else ""
-
-    @property
-    def one_path(self) -> str:
-        """The path that the question is, with or without a line; empty if it is anything else."""
-        paths = self.mentions.paths
-        return paths[0].path if len(paths) == 1 and len(self.text.split()) == 1 else ""
 
 
 def understand(query: str, options: RetrieveOptions) -> Question:
@@ -80,7 +71,17 @@ def understand(query: str, options: RetrieveOptions) -> Question:
     full = {index: math.log1p(mass) for index, mass in term_mass(parts).items()}
     title = {index: math.log1p(count) for index, count in term_counts(parts.title).items()}
     named = mentions(text)
-    return Question(text, parts, full, title or full, named, _wants_tests(parts.title, options))
+    name = _ONE_NAME.fullmatch(text)
+    return Question(
+        text=text,
+        parts=parts,
+        full_terms=full,
+        title_terms=title or full,
+        mentions=named,
+        wants_tests=_wants_tests(parts.title, options),
+        one_name=name[1] if name else "",
+        one_path=named.paths[0].path if len(named.paths) == 1 and len(text.split()) == 1 else "",
+    )
 
 
 def sparse_query(weights: Mapping[int, float], idf: Idf) -> Sparse:

@@ -127,10 +127,11 @@ class RetrievalService:
         await self.working_memory(workspace_id, options.session_id, reader)
         tuning = tuning or self._tuning
         trace = _Trace(time.perf_counter(), {})
-        repositories = await self._repositories(workspace_id, options)
+        everything = await self._repositories(workspace_id)
+        repositories = _wanted(everything, options)
         options = in_tree(options, [repository.root for repository in repositories])
         question = understand(query, options)
-        statistics = await self._statistics.of(workspace_id, [(r.id, r.indexed_at) for r in repositories])
+        statistics = await self._statistics.of(workspace_id, [(r.id, r.indexed_at) for r in everything])
         trace.mark("understand")
         asked = asked_names(question)
         answers, freshness = await both(
@@ -197,16 +198,9 @@ class RetrievalService:
         """Store the query-log entries that wait."""
         await self._log_writer.drain()
 
-    async def _repositories(self, workspace_id: str, options: RetrieveOptions) -> list[Repository]:
+    async def _repositories(self, workspace_id: str) -> list[Repository]:
         async with self._database.reading(workspace_id) as work:
-            everything = await work.repositories.list()
-        if not options.repository_ids:
-            return everything
-        wanted = set(options.repository_ids)
-        missing = wanted - {repository.id for repository in everything}
-        if missing:
-            raise RecordNotFound(f"no repository {min(missing)!r} in this workspace")
-        return [repository for repository in everything if repository.id in wanted]
+            return await work.repositories.list()
 
     async def _considered(self, inquiry: _Inquiry, ranked: Sequence[Ranked]) -> tuple[list[Ranked], dict[str, Reached]]:
         """Candidates in order, at their end what the graph led to, and how it did."""
@@ -271,6 +265,17 @@ class RetrievalService:
             "failed": dict(answers.failed),
         }
         self._log_writer.add(workspace_id, bundle.query, record)
+
+
+def _wanted(everything: list[Repository], options: RetrieveOptions) -> list[Repository]:
+    """The repositories that are asked; `RecordNotFound` for one that is not among them."""
+    if not options.repository_ids:
+        return everything
+    wanted = set(options.repository_ids)
+    missing = wanted - {repository.id for repository in everything}
+    if missing:
+        raise RecordNotFound(f"no repository {min(missing)!r} in this workspace")
+    return [repository for repository in everything if repository.id in wanted]
 
 
 async def _rank(work: UnitOfWork, inquiry: _Inquiry) -> list[Ranked]:
