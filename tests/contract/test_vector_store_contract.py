@@ -223,7 +223,6 @@ class VectorStoreContract:
             ({"directories": ("src/a/x.py",)}, set()),
             ({"languages": ("go",)}, {3}),
             ({"with_tests": False}, {1, 3, 4, 5}),
-            ({"node_ids": (uid(2), uid(5))}, {2, 5}),
             ({"directories": ("src",), "languages": ("python",), "with_tests": False}, {1}),
             ({"paths": ("nowhere.py",)}, set()),
         ]

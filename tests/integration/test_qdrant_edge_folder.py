@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from qdrant_edge import UpdateOperation
 
 from tenure.adapters.qdrant_edge import QdrantEdgeVectorStore
 from tenure.adapters.qdrant_edge_folder import FORMAT, erase
@@ -127,11 +128,53 @@ async def test_a_damaged_store_is_never_an_empty_one_and_can_be_made_anew(folder
 
 
 async def test_indexes_that_edge_lost_with_a_segment_are_made_again(folder, points):
-    await fill(folder, points)
+    await fill(folder, points[:1])  # written in one step, which Edge's log still holds
     only(folder, "segments/*/version.info").unlink()
     store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
-    assert await store.count(WORKSPACE) == 30
-    assert len(store._shard.info().payload_schema) == 7
+    assert await store.count(WORKSPACE) == 1
+    assert len(store._shard.info().payload_schema) == 6
+    await store.close()
+
+
+async def half_written(folder: Path, points: list[Point], monkeypatch: pytest.MonkeyPatch) -> QdrantEdgeVectorStore:
+    """A store whose points have their vectors and not yet what they share."""
+    store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
+    with monkeypatch.context() as patch:
+        patch.setattr(UpdateOperation, "set_payload", full_disk)
+        with pytest.raises(StoreUnavailable, match="full"):
+            await store.upsert(WORKSPACE, points)
+    assert store._shard.info().points_count == len(points)
+    return store
+
+
+def full_disk(*_: object) -> None:
+    raise StoreUnavailable("the disk is full")
+
+
+async def test_points_that_lack_what_they_share_are_not_found_and_can_be_written_again(folder, points, monkeypatch):
+    store = await half_written(folder, points, monkeypatch)
+    query = Query(Space.CHUNK, Sparse([1], [1.0]), 50)
+    assert await store.count(WORKSPACE) == 0
+    assert await store.search(WORKSPACE, [query]) == [[]]
+    await store.upsert(WORKSPACE, points)
+    assert len((await store.search(WORKSPACE, [query]))[0]) == len(points)
+    await store.close()
+
+
+async def test_points_that_a_kill_left_without_what_they_share_go_at_the_next_opening(folder, points, monkeypatch):
+    store = await half_written(folder, points, monkeypatch)
+    await store.close()
+    store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
+    assert store._shard.info().points_count == 0
+    await store.close()
+
+
+async def test_points_of_an_owner_that_has_some_are_replaced_in_one_step(folder, points, monkeypatch):
+    await fill(folder, points[:10])
+    store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
+    monkeypatch.setattr(UpdateOperation, "set_payload", full_disk)
+    await store.upsert(WORKSPACE, points)
+    assert await store.count(WORKSPACE) == len(points)
     await store.close()
 
 

@@ -1,11 +1,13 @@
 """The embedded vector store: Qdrant Edge, in this process, in one folder."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
+from uuid import UUID
 
 from qdrant_edge import (
     CountRequest,
@@ -27,18 +29,23 @@ from tenure.adapters.qdrant_edge_places import Places
 from tenure.adapters.qdrant_edge_points import (
     HIT_FIELDS,
     SCAN_FIELDS,
+    CheckedPoint,
+    SharedFields,
     canonical_id,
     check_query,
+    checked_point,
     dense_values,
     edge_point,
     edge_query,
     equals,
     hit_of,
     in_workspace,
+    is_half_written,
     one_of,
     place_of_point,
     place_of_record,
     scope_of,
+    shared_payload,
     space_of,
     with_ids,
 )
@@ -111,14 +118,9 @@ class QdrantEdgeVectorStore:
 
         def write() -> None:
             by_id = {canonical_id(point.id, "the point id"): point for point in points}
-            converted = {
-                point_id: edge_point(workspace, point_id, point, self._dimension) for point_id, point in by_id.items()
-            }
-            for batch in _batches(list(converted), WRITE_BATCH):
-                self._refuse_foreign(workspace, batch)
-                self._places.forget(batch)
-                self._update(UpdateOperation.upsert_points([converted[point_id] for point_id in batch]))
-                self._places.note_written({point_id: place_of_point(by_id[point_id].fields) for point_id in batch})
+            checked = [checked_point(point_id, point, self._dimension) for point_id, point in by_id.items()]
+            for batch in _batches(checked, WRITE_BATCH):
+                self._store(workspace, batch)
 
         await self._write(write)
 
@@ -307,13 +309,36 @@ class QdrantEdgeVectorStore:
             places |= read
         return [hit_of(point_id, scores[point_id], place, space) for point_id, place in places.items()]
 
+    def _store(self, workspace: str, points: Sequence[CheckedPoint]) -> None:
+        """Points of owners that have some here already are replaced in one step. Of other owners all points get what
+        they share at once, after their vectors: that takes half the time, and until then no search finds them.
+        """
+        point_ids = [point.id for point in points]
+        self._refuse_foreign(workspace, point_ids)
+        present = self._present(workspace, point_ids)
+        by_shared: dict[SharedFields, list[int | UUID | str]] = defaultdict(list)
+        for point in points:
+            by_shared[point.shared].append(point.id)
+        at_once = {
+            shared: shared_payload(workspace, shared)
+            for shared, ids in by_shared.items()
+            if len(ids) == 1 or not present.isdisjoint(ids)
+        }
+        self._places.forget(point_ids)
+        converted = [edge_point(point, at_once.get(point.shared, {})) for point in points]
+        self._update(UpdateOperation.upsert_points(converted))
+        for shared, ids in by_shared.items():
+            if shared not in at_once:
+                self._update(UpdateOperation.set_payload(ids, shared_payload(workspace, shared)))
+        self._places.note_written({point.id: place_of_point(point.fields) for point in points})
+
     def _present(self, workspace: str, point_ids: Sequence[str], *conditions: HasVectorCondition) -> set[str]:
         wanted = Filter(must=[in_workspace(workspace), with_ids(point_ids), *conditions])
         page = ScrollRequest(limit=len(point_ids), filter=wanted, with_payload=False)
         return {str(record.id) for record in self._shard.scroll(page)[0]}
 
     def _refuse_foreign(self, workspace: str, point_ids: Sequence[str]) -> None:
-        foreign = Filter(must=[with_ids(point_ids)], must_not=[in_workspace(workspace)])
+        foreign = Filter(must=[with_ids(point_ids)], must_not=[in_workspace(workspace), is_half_written()])
         if self._shard.count(CountRequest(filter=foreign)):
             raise RecordConflict(
                 "a point id is taken outside of this workspace; ids must be derived from the workspace"

@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from qdrant_edge import (
+    CountRequest,
     Distance,
     EdgeConfig,
     EdgeOptimizersConfig,
     EdgeShard,
     EdgeSparseVectorParams,
     EdgeVectorParams,
+    Filter,
     KeywordIndexParams,
     Memory,
     Modifier,
@@ -33,7 +35,7 @@ from qdrant_edge import (
     VectorStorageDatatype,
 )
 
-from tenure.adapters.qdrant_edge_points import SPARSE_SPACES
+from tenure.adapters.qdrant_edge_points import SPARSE_SPACES, is_half_written
 from tenure.core.errors import StoreMismatch, StoreUnavailable
 from tenure.ports.vector_store import Space
 
@@ -48,7 +50,7 @@ DENSE_STORAGE = VectorStorageDatatype.Turbo8
 FORMAT = 2
 """Of the points' fields; a store of another one is not opened, because its points would not be found."""
 _WAY_OUT = "run `tenure rebuild --offline`, which fills it again from SQL"
-_KEYWORD_FIELDS = ("scope", "repository", "owner", "node", "language")
+_KEYWORD_FIELDS = ("scope", "repository", "owner", "language")
 _PREFIX_FIELDS = ("path",)
 _INTEGER_FIELDS = ("revision",)
 
@@ -125,9 +127,10 @@ class StoreFolder:
         with vendor_errors(self.path, is_opening=True):
             shard = EdgeShard.load(str(shard_path), _config(dimension))
             points = _index_fields(shard)
-        if stamp is not None and stamp.points not in {None, points}:
-            shard.close()
-            raise StoreUnavailable(_is_damaged(self.path, f"it holds {points} of {stamp.points} points"))
+            if stamp is not None and stamp.points not in {None, points}:
+                shard.close()
+                raise StoreUnavailable(_is_damaged(self.path, f"it holds {points} of {stamp.points} points"))
+            _drop_half_written(shard)
         self.write_stamp(dimension, points=None)
         return shard
 
@@ -234,6 +237,13 @@ def _index_fields(shard: EdgeShard) -> int:
         if field not in info.payload_schema:
             shard.update(UpdateOperation.create_field_index(field, schema))
     return info.points_count
+
+
+def _drop_half_written(shard: EdgeShard) -> None:
+    """What a kill left without its fields. Its entry of the outbox is still there and writes it again."""
+    half_written = Filter(must=[is_half_written()])
+    if shard.count(CountRequest(filter=half_written)):
+        shard.update(UpdateOperation.delete_points_by_filter(half_written))
 
 
 def _indexes() -> Iterator[tuple[str, PayloadSchemaType | KeywordIndexParams]]:

@@ -5,8 +5,9 @@ Edge checks little itself and writes to its log first, so a malformed vector wou
 
 import re
 import uuid
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from qdrant_edge import (
@@ -14,6 +15,7 @@ from qdrant_edge import (
     Filter,
     HasIdCondition,
     IdfParams,
+    IsEmptyCondition,
     MatchAny,
     MatchPrefix,
     MatchValue,
@@ -117,8 +119,44 @@ def original_path(stored: str) -> str:
     return _ESCAPED_SURROGATE.sub(lambda match: chr(int(match[1], 16)), stored)
 
 
-def edge_point(workspace_id: str, point_id: str, point: port.Point, dimension: int) -> Point:
-    """The point as Edge takes it, under its canonical id, or `InvalidInput`, `StoreMismatch`."""
+@dataclass(frozen=True, slots=True)
+class CheckedPoint:
+    """A point that Edge can take: `kind` is the space of its sparse vector."""
+
+    id: str
+    kind: Space
+    vectors: dict[str, NamedVector]
+    fields: port.PointFilterFields
+
+    @property
+    def shared(self) -> "SharedFields":
+        """What it has in common with all points of its kind and owner."""
+        fields = self.fields
+        return SharedFields(
+            self.kind,
+            fields.repository_id,
+            fields.owner_id,
+            fields.revision,
+            fields.path,
+            fields.is_test,
+            fields.language,
+        )
+
+
+class SharedFields(NamedTuple):
+    """The fields of a point but for its node: one value for hundreds of points."""
+
+    kind: Space
+    repository_id: str
+    owner_id: str
+    revision: int
+    path: str
+    is_test: bool
+    language: str
+
+
+def checked_point(point_id: str, point: port.Point, dimension: int) -> CheckedPoint:
+    """The point under its canonical id, or `InvalidInput`, `StoreMismatch`."""
     kinds = [space for space in point.vectors if space is not Space.DENSE]
     if len(kinds) != 1:
         raise InvalidInput(f"point {point_id} has {len(kinds)} sparse vectors; its kind is the one that it carries")
@@ -126,7 +164,24 @@ def edge_point(workspace_id: str, point_id: str, point: port.Point, dimension: i
     for space, vector in point.vectors.items():
         _check_space(space, vector, f"point {point_id}")
         vectors[space.value] = _named_vector(vector, dimension, f"point {point_id}")
-    return Point(point_id, vectors, _payload(workspace_id, kinds[0], point.fields))
+    return CheckedPoint(point_id, kinds[0], vectors, point.fields)
+
+
+def edge_point(point: CheckedPoint, shared: Mapping[str, Any]) -> Point:
+    """The point as Edge takes it. Without `shared` no search finds it."""
+    return Point(point.id, point.vectors, {"node": point.fields.node_id, **shared})
+
+
+def shared_payload(workspace_id: str, shared: SharedFields) -> dict[str, Any]:
+    """What is stored of these fields. Folders are found by the path's beginning, so they are not stored."""
+    return {
+        "scope": _scopes(workspace_id, shared.kind, shared.is_test),
+        "repository": shared.repository_id,
+        "owner": shared.owner_id,
+        "revision": shared.revision,
+        "path": stored_path(shared.path),
+        "language": shared.language,
+    }
 
 
 def _named_vector(vector: Sparse | port.Dense, dimension: int, owner: str) -> SparseVector | list[float]:
@@ -136,19 +191,6 @@ def _named_vector(vector: Sparse | port.Dense, dimension: int, owner: str) -> Sp
 def _check_space(space: Space, vector: Sparse | port.Dense, owner: str) -> None:
     if isinstance(vector, Sparse) is (space is Space.DENSE):
         raise InvalidInput(f"{owner} has a vector of another kind for the space {space.value!r}")
-
-
-def _payload(workspace_id: str, kind: Space, fields: port.PointFilterFields) -> dict[str, Any]:
-    """Folders are found by the path's beginning, so they are not stored."""
-    return {
-        "scope": _scopes(workspace_id, kind, fields.is_test),
-        "repository": fields.repository_id,
-        "owner": fields.owner_id,
-        "node": fields.node_id,
-        "revision": fields.revision,
-        "path": stored_path(fields.path),
-        "language": fields.language,
-    }
 
 
 def equals(field: str, value: str | int) -> FieldCondition:
@@ -164,6 +206,11 @@ def one_of(field: str, values: Iterable[str]) -> FieldCondition:
 def in_workspace(workspace_id: str) -> FieldCondition:
     """Any kind, this workspace."""
     return equals("scope", workspace_id)
+
+
+def is_half_written() -> IsEmptyCondition:
+    """Points that got their vectors and, because of a kill or a full disk, not yet what they share."""
+    return IsEmptyCondition("scope")
 
 
 def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
@@ -199,7 +246,6 @@ def check_query(query: port.Query) -> None:
 def _conditions(wanted: port.SearchFilter) -> list[FieldCondition | Filter]:
     keywords: list[tuple[str, Sequence[str]]] = [
         ("repository", wanted.repository_ids),
-        ("node", wanted.node_ids),
         ("language", wanted.languages),
         ("path", [stored_path(path) for path in wanted.paths]),
     ]

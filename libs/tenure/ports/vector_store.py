@@ -57,7 +57,6 @@ class SearchFilter:
     directories: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     with_tests: bool = True
-    node_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
