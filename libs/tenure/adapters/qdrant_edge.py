@@ -1,7 +1,7 @@
 """The embedded vector store: Qdrant Edge, in this process, in one folder."""
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -42,7 +42,6 @@ from tenure.adapters.qdrant_edge_points import (
     in_workspace,
     is_half_written,
     one_of,
-    place_of_point,
     place_of_record,
     scope_of,
     shared_payload,
@@ -119,8 +118,9 @@ class QdrantEdgeVectorStore:
         def write() -> None:
             by_id = {canonical_id(point.id, "the point id"): point for point in points}
             checked = [checked_point(point_id, point, self._dimension) for point_id, point in by_id.items()]
+            at_once = self._at_once(workspace, checked)
             for batch in _batches(checked, WRITE_BATCH):
-                self._store(workspace, batch)
+                self._store(workspace, batch, at_once)
 
         await self._write(write)
 
@@ -309,28 +309,34 @@ class QdrantEdgeVectorStore:
             places |= read
         return [hit_of(point_id, scores[point_id], place, space) for point_id, place in places.items()]
 
-    def _store(self, workspace: str, points: Sequence[CheckedPoint]) -> None:
-        """Points of owners that have some here already are replaced in one step. Of other owners all points get what
-        they share at once, after their vectors: that takes half the time, and until then no search finds them.
+    def _at_once(self, workspace: str, points: Sequence[CheckedPoint]) -> set[SharedFields]:
+        """What points share that are written whole: alone of their owner, or of an owner that has points here."""
+        present = {
+            point_id
+            for batch in _batches([point.id for point in points], SCAN_PAGE)
+            for point_id in self._present(workspace, batch)
+        }
+        alone = Counter(point.shared for point in points)
+        return {point.shared for point in points if point.id in present or alone[point.shared] == 1}
+
+    def _store(self, workspace: str, points: Sequence[CheckedPoint], at_once: set[SharedFields]) -> None:
+        """Points of an owner that is new here get what they share together, after their vectors: that takes half the
+        time, and until then no search finds them.
         """
         point_ids = [point.id for point in points]
         self._refuse_foreign(workspace, point_ids)
-        present = self._present(workspace, point_ids)
         by_shared: dict[SharedFields, list[int | UUID | str]] = defaultdict(list)
         for point in points:
             by_shared[point.shared].append(point.id)
-        at_once = {
-            shared: shared_payload(workspace, shared)
-            for shared, ids in by_shared.items()
-            if len(ids) == 1 or not present.isdisjoint(ids)
-        }
+        payloads = {shared: shared_payload(workspace, shared) for shared in by_shared}
+        whole = {shared: payloads[shared] for shared in at_once & payloads.keys()}
         self._places.forget(point_ids)
-        converted = [edge_point(point, at_once.get(point.shared, {})) for point in points]
-        self._update(UpdateOperation.upsert_points(converted))
-        for shared, ids in by_shared.items():
-            if shared not in at_once:
-                self._update(UpdateOperation.set_payload(ids, shared_payload(workspace, shared)))
-        self._places.note_written({point.id: place_of_point(point.fields) for point in points})
+        self._update(
+            UpdateOperation.upsert_points([edge_point(point, whole.get(point.shared, {})) for point in points])
+        )
+        for shared in payloads.keys() - at_once:
+            self._update(UpdateOperation.set_payload(by_shared[shared], payloads[shared]))
+        self._places.note_written({point.id: point.place for point in points})
 
     def _present(self, workspace: str, point_ids: Sequence[str], *conditions: HasVectorCondition) -> set[str]:
         wanted = Filter(must=[in_workspace(workspace), with_ids(point_ids), *conditions])

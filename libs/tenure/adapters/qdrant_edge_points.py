@@ -119,30 +119,6 @@ def original_path(stored: str) -> str:
     return _ESCAPED_SURROGATE.sub(lambda match: chr(int(match[1], 16)), stored)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPoint:
-    """A point that Edge can take: `kind` is the space of its sparse vector."""
-
-    id: str
-    kind: Space
-    vectors: dict[str, NamedVector]
-    fields: port.PointFilterFields
-
-    @property
-    def shared(self) -> "SharedFields":
-        """What it has in common with all points of its kind and owner."""
-        fields = self.fields
-        return SharedFields(
-            self.kind,
-            fields.repository_id,
-            fields.owner_id,
-            fields.revision,
-            fields.path,
-            fields.is_test,
-            fields.language,
-        )
-
-
 class SharedFields(NamedTuple):
     """The fields of a point but for its node: one value for hundreds of points."""
 
@@ -155,6 +131,16 @@ class SharedFields(NamedTuple):
     language: str
 
 
+@dataclass(frozen=True, slots=True)
+class CheckedPoint:
+    """A point that Edge can take, with what it has in common with all points of its kind and owner."""
+
+    id: str
+    vectors: dict[str, NamedVector]
+    place: Place
+    shared: SharedFields
+
+
 def checked_point(point_id: str, point: port.Point, dimension: int) -> CheckedPoint:
     """The point under its canonical id, or `InvalidInput`, `StoreMismatch`."""
     kinds = [space for space in point.vectors if space is not Space.DENSE]
@@ -164,12 +150,23 @@ def checked_point(point_id: str, point: port.Point, dimension: int) -> CheckedPo
     for space, vector in point.vectors.items():
         _check_space(space, vector, f"point {point_id}")
         vectors[space.value] = _named_vector(vector, dimension, f"point {point_id}")
-    return CheckedPoint(point_id, kinds[0], vectors, point.fields)
+    fields = point.fields
+    place = Place(fields.node_id, fields.owner_id, fields.path)
+    shared = SharedFields(
+        kinds[0],
+        fields.repository_id,
+        fields.owner_id,
+        fields.revision,
+        fields.path,
+        fields.is_test,
+        fields.language,
+    )
+    return CheckedPoint(point_id, vectors, place, shared)
 
 
 def edge_point(point: CheckedPoint, shared: Mapping[str, Any]) -> Point:
     """The point as Edge takes it. Without `shared` no search finds it."""
-    return Point(point.id, point.vectors, {"node": point.fields.node_id, **shared})
+    return Point(point.id, point.vectors, {"node": point.place.node_id, **shared})
 
 
 def shared_payload(workspace_id: str, shared: SharedFields) -> dict[str, Any]:
@@ -257,11 +254,6 @@ def _conditions(wanted: port.SearchFilter) -> list[FieldCondition | Filter]:
 
 def _below(directory: str) -> FieldCondition:
     return FieldCondition(key="path", match=MatchPrefix(f"{stored_path(directory).rstrip('/')}/"))
-
-
-def place_of_point(fields: port.PointFilterFields) -> Place:
-    """Where a point that is written stands."""
-    return Place(fields.node_id, fields.owner_id, fields.path)
 
 
 def place_of_record(found: Record) -> Place:
