@@ -34,6 +34,10 @@ async def test_all_figures_come_from_a_copy_of_the_tree(tmp_path: Path) -> None:
     assert report.by["references"] == {"call": 1, "resolved": 2}
     assert report.figures["unresolved_rate"] == 1 / 3
     assert report.by["history"] == {"commits": 1}
+    answers = report.by["answers"]
+    assert (answers["names"], answers["names_hit"], answers["names_first"]) == (1, 1, 1)
+    assert answers["foreign"] == 50
+    assert int(answers["foreign_missed"] or 0) >= 45
     assert report.figures["dense_s"] is None
     assert report.figures["hundred_files_ms"] is None
     low, high = report.interval["one_file_ms"]

@@ -23,6 +23,7 @@ from tenure.workspace.bench.edits import choose, ended, letters, visible_after_m
 from tenure.workspace.bench.memory_peak import MemoryPeak
 from tenure.workspace.bench.report import BenchReport, Figure, this_commit, this_machine
 from tenure.workspace.bench.statistics import percentile
+from tenure.workspace.bench.verdicts import verdicts
 from tenure.workspace.bench.working_copy import copy_tree
 from tenure.workspace.facade import Tenure, open_tenure
 
@@ -91,6 +92,8 @@ async def _measure(
     notice("references")
     references = await _references(tenure, repository, states)
     baseline = await asyncio.to_thread(read_and_hash_seconds, tree, [state.path for state in states])
+    notice("answers")
+    known = {"answers": await verdicts(tenure, repository)}
     notice("edits")
     one = [
         await visible_after_ms(tenure, repository, [file], f"onefileprobe{letters(number)}")
@@ -100,6 +103,8 @@ async def _measure(
     hundred = await visible_after_ms(tenure, repository, many, "manyfilesprobe") if many else None
     notice("dense vectors")
     phase = await _dense(tenure, repository, dense_seconds) if dense else DensePhase(counts.chunks)
+    if phase.seconds is not None:
+        known["answers with dense vectors"] = await verdicts(tenure, repository)
     figures: dict[str, Figure] = {
         "files": counts.files,
         "lines": counts.lines,
@@ -119,7 +124,7 @@ async def _measure(
         figures=figures,
         baseline={"searchable_s": baseline},
         interval={"one_file_ms": (min(one), max(one))} if one else {},
-        by=_parts(counts, references, phase),
+        by={**_parts(counts, references, phase), **known},
         commit=await this_commit(tenure.infrastructure.git),
         machine=this_machine(),
     )

@@ -6,14 +6,12 @@ history after it), and the issue is one `retrieve`. The baseline is a file BM25 
 
 import tempfile
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from tenure.code.roles import is_test_path
 from tenure.core.context import ContextBundle, IncludeTests, RetrieveOptions
 from tenure.core.errors import InvalidInput
 from tenure.core.memory import FileRole, NodeType
@@ -26,13 +24,13 @@ from tenure.workspace.bench.baseline import FileBm25
 from tenure.workspace.bench.inputs import clone_of, read_rows
 from tenure.workspace.bench.report import BenchReport, this_commit, this_machine
 from tenure.workspace.bench.statistics import paired_interval, percentile
+from tenure.workspace.bench.verdicts import symbols
 from tenure.workspace.facade import Tenure, open_tenure
 
 ITEMS = 60
 """Items asked for: enough that ten functions are among them."""
 CUTS = (1, 3, 5, 10)
 FUNCTION_CUT = 10
-MIN_SYMBOL_CHARS = 5
 NOWHERE = 10_000
 """Rank of what was not found."""
 ALL_COMMITS = 10_000_000
@@ -190,16 +188,10 @@ class Indexed:
         )
 
     async def symbols(self, count: int) -> list[str]:
-        """Names of definitions, evenly drawn from those that occur once."""
-        async with self._tenure.infrastructure.database.reading(self._workspace_id) as work:
-            repositories = await work.repositories.list()
-            names = [
-                node.title.rpartition(".")[2]
-                async for node in work.nodes.export(repositories[0].id)
-                if node.type in {NodeType.CLASS, NodeType.FUNCTION} and not is_test_path(node.source.path or "")
-            ]
-        once = sorted(name for name, times in Counter(names).items() if times == 1 and len(name) > MIN_SYMBOL_CHARS)
-        return once[:: max(1, len(once) // count)][:count]
+        """Names of definitions, see `verdicts.symbols`."""
+        if self._repository is None:
+            raise InvalidInput("no commit is indexed yet; answer an instance first")
+        return await symbols(self._tenure.infrastructure.database, self._repository, count)
 
     async def best_evidence(self, question: str) -> Mapping[str, float] | None:
         """The parts of the most relevant item of the answer that a user would get, None if there is none."""
