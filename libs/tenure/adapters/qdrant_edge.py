@@ -334,8 +334,9 @@ class QdrantEdgeVectorStore:
         self._update(
             UpdateOperation.upsert_points([edge_point(point, whole.get(point.shared, {})) for point in points])
         )
-        for shared in payloads.keys() - at_once:
-            self._update(UpdateOperation.set_payload(by_shared[shared], payloads[shared]))
+        for shared, ids in by_shared.items():
+            if shared not in at_once:
+                self._update(UpdateOperation.set_payload(ids, payloads[shared]))
         self._places.note_written({point.id: point.place for point in points})
 
     def _present(self, workspace: str, point_ids: Sequence[str], *conditions: HasVectorCondition) -> set[str]:
