@@ -59,6 +59,12 @@ async def test_a_new_file_gets_the_settings_that_the_spec_fixes(database: SqlDat
             assert answer.scalar() == value, name
 
 
+async def test_the_writer_keeps_what_a_statement_may_undo_in_memory(database: SqlDatabase) -> None:
+    async with database.write(new_id()) as transaction:
+        answer = await transaction._connection.exec_driver_sql("PRAGMA temp_store")
+        assert answer.scalar() == 2
+
+
 async def test_the_migrations_make_exactly_the_tables_of_the_schema(path: Path) -> None:
     engine = create_engine(f"sqlite:///{path}")
     with engine.connect() as connection:

@@ -1,9 +1,10 @@
 """The first phase: from a tree to structure, sparse vectors and history, one job at a time per repository."""
 
-import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tenure.code.admission import is_racy
 from tenure.code.discover import discover
@@ -12,6 +13,7 @@ from tenure.code.prepare import PARSER_VERSION
 from tenure.core.commands import Project
 from tenure.core.errors import GitRefused
 from tenure.core.memory import ParseStatus
+from tenure.ingestion.ahead import one_ahead
 from tenure.ingestion.episodes import Episodes
 from tenure.ingestion.lease import LeasedJob
 from tenure.ingestion.plan import SyncPlan, batches, by_path, is_same, plan_sync
@@ -119,13 +121,16 @@ class Indexing:
         left_out = list(discovery.left_out)
         parsed = failed = 0
         pending = len(plan.suspects)
-        async for requests, prepared in self._prepared(repository, plan.suspects):
-            pending -= len(requests)
-            written = await self._store(repository, leased, states, prepared, pending)
-            parsed += len(written)
-            failed += sum(1 for p in written if p.file is not None and p.file.status is ParseStatus.FAILED)
-            signatures = {request.candidate.path: request.candidate.signature for request in requests}
-            left_out += [replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None]
+        async with aclosing(one_ahead(batches(plan.suspects), partial(self._prepared, repository))) as batches_prepared:
+            async for requests, prepared in batches_prepared:
+                pending -= len(requests)
+                written = await self._store(repository, leased, states, prepared, pending)
+                parsed += len(written)
+                failed += sum(1 for p in written if p.file is not None and p.file.status is ParseStatus.FAILED)
+                signatures = {request.candidate.path: request.candidate.signature for request in requests}
+                left_out += [
+                    replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None
+                ]
         await self._remove(repository, leased, plan)
         await self._resolver.run(repository, leased)
         commits, problem = 0, ""
@@ -147,27 +152,11 @@ class Indexing:
         )
 
     async def _prepared(
-        self, repository: Repository, suspects: Sequence[Candidate]
-    ) -> AsyncIterator[tuple[list[PrepareRequest], list[PreparedFile]]]:
-        """What to prepare with what was made of it, batch by batch; the next is prepared while one is stored."""
-
-        async def prepare(batch: Sequence[Candidate]) -> tuple[list[PrepareRequest], list[PreparedFile]]:
-            requests = await self._requests(repository, batch, time.time_ns())
-            return requests, await self._prepare(requests)
-
-        ahead: asyncio.Task[tuple[list[PrepareRequest], list[PreparedFile]]] | None = None
-        try:
-            for batch in batches(suspects):
-                done = await ahead if ahead is not None else None
-                ahead = asyncio.create_task(prepare(batch))
-                if done is not None:
-                    yield done
-            if ahead is not None:
-                yield await ahead
-        finally:
-            if ahead is not None:
-                ahead.cancel()
-                await asyncio.gather(ahead, return_exceptions=True)
+        self, repository: Repository, batch: Sequence[Candidate]
+    ) -> tuple[list[PrepareRequest], list[PreparedFile]]:
+        """What to prepare with what was made of it."""
+        requests = await self._requests(repository, batch, time.time_ns())
+        return requests, await self._prepare(requests)
 
     async def _requests(
         self, repository: Repository, batch: Sequence[Candidate], read_at_ns: int

@@ -3,15 +3,19 @@
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 
 from tenure.code import resolve
 from tenure.code.model import PreparedFile, ResolvedFile
+from tenure.ingestion.ahead import one_ahead
 from tenure.ingestion.lease import LeasedJob
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database, UnitOfWork
 
-RESOLVE_BATCH = 200
-"""Files resolved in one transaction."""
+RESOLVE_BATCH = 500
+"""Files of one transaction, which writes most pages of the indexes of edges however few they are; the next are resolved
+meanwhile.
+"""
 TABLES_KEPT = 4
 """Module tables of repositories that are kept in memory between syncs."""
 
@@ -60,15 +64,18 @@ class Resolver:
         async with self._database.reading(repository.workspace_id) as work:
             table = await self.table(work, repository.id)
             due = await work.files.unresolved(repository.id)
-        for start in range(0, len(due), RESOLVE_BATCH):
-            batch = due[start : start + RESOLVE_BATCH]
+
+        async def resolved(start: int) -> tuple[int, list[ResolvedFile]]:
             async with self._database.reading(repository.workspace_id) as work:
-                references = await work.files.references(batch)
+                references = await work.files.references(due[start : start + RESOLVE_BATCH])
             # In a thread: hundreds of files take longer than the event loop may be held up.
-            resolved = await asyncio.to_thread(resolve_batch, repository.workspace_id, references, table)
-            async with self._database.writing(repository.workspace_id) as work:
-                await leased.keep(work, resolving=len(due) - start)
-                await store_resolved(work, resolved)
+            return start, await asyncio.to_thread(resolve_batch, repository.workspace_id, references, table)
+
+        async with aclosing(one_ahead(range(0, len(due), RESOLVE_BATCH), resolved)) as batches:
+            async for start, files in batches:
+                async with self._database.writing(repository.workspace_id) as work:
+                    await leased.keep(work, resolving=len(due) - start)
+                    await store_resolved(work, files)
 
 
 def _affected(table: resolve.ModuleTable, path: str, new: bytes | None) -> list[str]:

@@ -64,6 +64,8 @@ def writer_engine(url: URL) -> AsyncEngine:
         f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}",
         f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}",
         f"PRAGMA journal_size_limit = {_LOG_LIMIT_BYTES}",
+        # What a statement of many rows may have to undo is kept in memory: in a file, each page would be written there.
+        "PRAGMA temp_store = MEMORY",
     )
     return _engine(url, 1, pragmas)
 
