@@ -81,8 +81,11 @@ _VENDOR_SHAPES: tuple[tuple[str, str], ...] = (
     (r"webhook\.office\.com/webhookb2/", r"[\w@-]{32,80}/IncomingWebhook/[a-f0-9]{32}/[\w-]{32,80}"),
 )
 
-VENDOR_PREFIX = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(dict.fromkeys(p for p, _ in _VENDOR_SHAPES)) + ")")
-"""Loose: marks a line as worth the exact detectors."""
+VENDOR_PREFIX = re.compile(
+    r"(?<![A-Za-z0-9])(?=[A-Za-z\d])(?:" + "|".join(dict.fromkeys(p for p, _ in _VENDOR_SHAPES)) + ")"
+)
+"""Loose: marks a line as worth the exact detectors. Every prefix begins with a letter or digit: to look for that first spares
+trying each of them at every space and mark."""
 
 VENDOR_TOKEN = re.compile(r"(?<![A-Za-z0-9])(?:" + "|".join(f"{p}{rest}" for p, rest in _VENDOR_SHAPES) + ")")
 """Exact: the whole match is a secret."""
