@@ -15,8 +15,6 @@ from tenure.retrieval.sources import Answers, Source
 
 BEST_CHUNKS = 3
 """A file's chunk score is the sum of so many of its best chunks: one lucky chunk is no subject."""
-COVERED_CHUNKS = 100
-"""Best chunks of the first line whose terms are compared with it."""
 AUXILIARY_PENALTY = "auxiliary"
 """The part of a score that is taken off files beside the product: examples, documents, vendored code, scripts."""
 MOST_LOST = 0.9
@@ -47,8 +45,8 @@ class FileEvidence:
     paths: dict[str, str] = field(default_factory=dict)
 
 
-def gather(answers: Answers, names: NameEvidence, touched: Mapping[str, Sequence[tuple[str, float]]]) -> FileEvidence:
-    """All evidence of one question; `touched` are the files of each commit that was found, with their weights."""
+def gather(answers: Answers, names: NameEvidence, title_mass: IdfMass) -> FileEvidence:
+    """All evidence of one question, whose first line has this mass."""
     evidence = FileEvidence()
     for source in (Source.FILE, Source.FILE_TITLE, Source.PROFILE):
         evidence.files[source] = _best(answers.hits.get(source, ()))
@@ -60,7 +58,8 @@ def gather(answers: Answers, names: NameEvidence, touched: Mapping[str, Sequence
     for hit in answers.hits.get(Source.DENSE, ()):
         evidence.cosine[hit.node_id] = max(evidence.cosine.get(hit.node_id, -1.0), hit.score)
     episodes = answers.hits.get(Source.EPISODE_TITLE, ())
-    evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, touched)
+    evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, answers.touched)
+    evidence.files[Source.COVERAGE_TITLE] = title_coverage(title_mass, answers.terms)
     evidence.episodes = normalise({hit.node_id: hit.score for hit in episodes})
     evidence.files[Source.PATH] = dict(names.paths)
     evidence.files[Source.DOTTED] = dict(names.dotted)
@@ -68,16 +67,6 @@ def gather(answers: Answers, names: NameEvidence, touched: Mapping[str, Sequence
     evidence.files[Source.QUALIFIED] = dict(names.qualified)
     evidence.paths = {hit.owner_id: hit.path for hits in answers.hits.values() for hit in hits if hit.path}
     return evidence
-
-
-def commits(answers: Answers) -> list[str]:
-    """The commits that are like the question."""
-    return [hit.node_id for hit in answers.hits.get(Source.EPISODE_TITLE, ())]
-
-
-def title_chunks(answers: Answers) -> list[str]:
-    """The chunks whose terms are to be compared with the first line."""
-    return [hit.point_id for hit in answers.hits.get(Source.CHUNK_TITLE, ())[:COVERED_CHUNKS]]
 
 
 def title_coverage(title_mass: IdfMass, chunks: Iterable[tuple[str, Sequence[int]]]) -> dict[str, float]:

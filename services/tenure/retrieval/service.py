@@ -24,7 +24,7 @@ from tenure.ports.models import TokenCounter
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database, UnitOfWork
 from tenure.retrieval.admission import check_options, hints, in_tree, is_out_of_scope, omission, scope_hints, select
-from tenure.retrieval.evidence import FileEvidence, commits, gather, rank_files, title_chunks, title_coverage
+from tenure.retrieval.evidence import FileEvidence, gather, rank_files
 from tenure.retrieval.expansion import Reached, expand, told, with_origins
 from tenure.retrieval.freshness import FreshnessCheck
 from tenure.retrieval.items import Judge, Rows, build, load, owner_of, reasons, with_texts
@@ -32,7 +32,7 @@ from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_
 from tenure.retrieval.query_log import QueryLogWriter
 from tenure.retrieval.question import Masses, Question, understand
 from tenure.retrieval.ranking import Ranked, nodes_to_place, rank_nodes, with_episodes
-from tenure.retrieval.sources import Answers, Source, Sources
+from tenure.retrieval.sources import Answers, Sources
 from tenure.retrieval.statistics import Statistics, TermStatistics
 from tenure.retrieval.together import both
 from tenure.retrieval.tuning import Tuning
@@ -152,12 +152,10 @@ class RetrievalService:
             raise StoreUnavailable(f"no source answered this question; ask again ({reasons_given})")
         masses = Masses.of(question, statistics.idf)
         names = name_evidence(question, asked, answers.named)
+        found = gather(answers, names, masses.title)
+        files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
+        inquiry = _Inquiry(workspace_id, question, masses, options, asked, names, found, files, statistics, tuning)
         async with self._database.reading(workspace_id) as work:
-            found = gather(answers, names, await work.edges.touched_by(commits(answers)))
-            terms = await work.chunks.terms(title_chunks(answers))
-            found.files[Source.COVERAGE_TITLE] = title_coverage(masses.title, terms)
-            files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
-            inquiry = _Inquiry(workspace_id, question, masses, options, asked, names, found, files, statistics, tuning)
             ranked = await _rank(work, inquiry)
         # Not inside: the graph may need a connection of its own, and many questions at once would wait for each other.
         considered, ways = await self._considered(inquiry, ranked)
