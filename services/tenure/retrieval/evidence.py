@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tenure.core.context import FusionMethod
-from tenure.core.fusion import Fused, best_first, fuse, normalise
+from tenure.core.fusion import Fused, best_first, normalise, scored
 from tenure.ports.vector_store import Hit
 from tenure.retrieval.naming import NameEvidence
 from tenure.retrieval.question import IdfMass
@@ -55,8 +55,7 @@ def gather(answers: Answers, names: NameEvidence, title_mass: IdfMass) -> FileEv
         evidence.files[source] = _sum_of_best(hits)
         evidence.nodes[source] = _note_chunks(evidence, hits)
     evidence.files[Source.BEST_CHUNK_TITLE] = _best(answers.hits.get(Source.CHUNK_TITLE, ()))
-    for hit in answers.hits.get(Source.DENSE, ()):
-        evidence.cosine[hit.node_id] = max(evidence.cosine.get(hit.node_id, -1.0), hit.score)
+    evidence.cosine = {hit.node_id: hit.score for hit in reversed(answers.hits.get(Source.DENSE, ()))}
     episodes = answers.hits.get(Source.EPISODE_TITLE, ())
     evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, answers.touched)
     evidence.files[Source.COVERAGE_TITLE] = title_coverage(title_mass, answers.terms)
@@ -84,7 +83,7 @@ def rank_files(
     known = {source.value: scores for source, scores in evidence.files.items() if weights.get(source.value, 0.0) > 0}
     return best_first(
         _without(fused, auxiliary_weight) if _is_auxiliary(evidence.paths.get(fused.key, "")) else fused
-        for fused in fuse(known, weights, method)
+        for fused in scored(known, weights, method)
     )
 
 
@@ -98,26 +97,26 @@ def _without(fused: Fused, weight: float) -> Fused:
     return Fused(fused.key, fused.score - loss, {**fused.parts, AUXILIARY_PENALTY: -loss})
 
 
-def _best(hits: Iterable[Hit]) -> dict[str, float]:
-    best: dict[str, float] = {}
-    for hit in hits:
-        best[hit.owner_id] = max(best.get(hit.owner_id, 0.0), hit.score)
-    return best
+# Hits come best first, so the first of an owner or a node is its best, and the last in reverse.
 
 
-def _sum_of_best(hits: Iterable[Hit]) -> dict[str, float]:
+def _best(hits: Sequence[Hit]) -> dict[str, float]:
+    return {hit.owner_id: max(hit.score, 0.0) for hit in reversed(hits)}
+
+
+def _sum_of_best(hits: Sequence[Hit]) -> dict[str, float]:
     scores: dict[str, list[float]] = defaultdict(list)
     for hit in hits:
         scores[hit.owner_id].append(max(hit.score, 0.0))
-    return {owner: sum(sorted(found, reverse=True)[:BEST_CHUNKS]) for owner, found in scores.items()}
+    return {owner: sum(found[:BEST_CHUNKS]) for owner, found in scores.items()}
 
 
-def _note_chunks(evidence: FileEvidence, hits: Iterable[Hit]) -> dict[str, float]:
+def _note_chunks(evidence: FileEvidence, hits: Sequence[Hit]) -> dict[str, float]:
     best: dict[str, float] = {}
     for hit in hits:
         evidence.owner[hit.node_id] = hit.owner_id
         evidence.best_chunk.setdefault(hit.node_id, hit.point_id)
-        best[hit.node_id] = max(best.get(hit.node_id, 0.0), hit.score)
+        best.setdefault(hit.node_id, max(hit.score, 0.0))
     return best
 
 

@@ -92,10 +92,11 @@ class Judge:
         else:
             present = term_indices(f"{node.title} {node.content}")
         owner = owner_of(node) or ""
+        matched, title = self.masses.shares(present)
         return Evidence(
             cosine=self.found.cosine.get(node.id),
-            matched_idf_share=self.masses.full.share(present),
-            title_share=self.masses.title.share(present),
+            matched_idf_share=matched,
+            title_share=title,
             exact_mention=self.names.exact.get(node.id, 0.0),
             path_mention=min(1.0, self.names.paths.get(owner, 0.0) + self.names.frames.get(owner, 0.0)),
             episode_similarity=self.found.episodes.get(node.id, 0.0),
