@@ -1,7 +1,7 @@
 """Several ranked sources become one order: the same on every machine, whatever the stores do (SPEC section 4, point 4)."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -19,6 +19,9 @@ class Fused(NamedTuple):
     key: str
     score: float
     parts: Mapping[str, float]
+
+
+_KEY, _SCORE = attrgetter("key"), attrgetter("score")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,13 @@ def fuse(
     `sources` maps a source to its candidates' scores, higher is better, in any scale of its own. A candidate whose only
     scores are 0, negative or not finite stands last with 0: it does not vanish. Raises InvalidInput for a source without a weight.
     """
+    return best_first(scored(sources, weights, method))
+
+
+def scored(
+    sources: Mapping[str, Mapping[str, float]], weights: Mapping[str, float], method: FusionMethod
+) -> Iterator[Fused]:
+    """The same in no order, for scores that are still to be changed."""
     spread = normalise if method is FusionMethod.RELATIVE_SCORE else _reciprocal_ranks
     parts: dict[str, dict[str, float]] = {}
     for source in sorted(sources):
@@ -92,11 +102,11 @@ def fuse(
                 parts[key] = {source: weight * share}
             else:
                 own[source] = weight * share
-    return best_first(Fused(key, math.fsum(own.values()), own) for key, own in parts.items())
+    return (Fused(key, math.fsum(own.values()), own) for key, own in parts.items())
 
 
 def best_first(candidates: Iterable[Fused]) -> list[Fused]:
     """By falling score, ties by key. Two sorts without a function of our own are faster than one with it."""
-    ordered = sorted(candidates)  # by key, of which there are no two alike
-    ordered.sort(key=attrgetter("score"), reverse=True)
+    ordered = sorted(candidates, key=_KEY)
+    ordered.sort(key=_SCORE, reverse=True)
     return ordered

@@ -1,7 +1,7 @@
 """What may be asked and what may be shown: bounds of options, scopes, reasons of omission, hints. Pure."""
 
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tenure.code.roles import is_test_path
@@ -17,7 +17,8 @@ from tenure.core.context import (
     RetrieveOptions,
 )
 from tenure.core.errors import InvalidInput
-from tenure.core.memory import MemoryKind, NodeState
+from tenure.core.memory import MemoryKind, Node, NodeState, Source
+from tenure.retrieval.items import Candidate
 
 
 def check_options(options: RetrieveOptions) -> None:
@@ -66,31 +67,34 @@ def scope_hints(options: RetrieveOptions, found: int, shown: int) -> list[str]:
 
 
 def select(
-    items: Sequence[ContextItem], options: RetrieveOptions, exact: Mapping[str, float]
-) -> tuple[list[ContextItem], list[Omission]]:
-    """The items that may be shown, and why the others may not."""
-    shown: list[ContextItem] = []
+    candidates: Sequence[Candidate],
+    options: RetrieveOptions,
+    exact: Mapping[str, float],
+    relevance: Callable[[Candidate], float],
+) -> tuple[list[Candidate], list[Omission]]:
+    """The candidates that may be shown, and why the others may not. `relevance` is asked only where a threshold is set."""
+    shown: list[Candidate] = []
     omitted: list[Omission] = []
-    for item in items:
-        reason = _refusal(item, options, exact)
+    for one in candidates:
+        reason = _refusal(one.node, options, exact)
+        if reason is None and options.relevance_threshold > 0 and relevance(one) < options.relevance_threshold:
+            reason = OmissionReason.THRESHOLD
         if reason is None and len(shown) >= options.limit:
             reason = OmissionReason.LIMIT
         if reason is None:
-            shown.append(item)
+            shown.append(one)
         else:
-            omitted.append(omission(item, reason))
+            omitted.append(Omission(one.node.id, one.node.title, reason, one.score))
     return shown, omitted
 
 
-def _refusal(item: ContextItem, options: RetrieveOptions, exact: Mapping[str, float]) -> OmissionReason | None:
-    if item.state is NodeState.QUARANTINED:
+def _refusal(node: Node, options: RetrieveOptions, exact: Mapping[str, float]) -> OmissionReason | None:
+    if node.state is NodeState.QUARANTINED:
         return OmissionReason.QUARANTINE
-    if item.state is NodeState.ARCHIVED and exact.get(item.id, 0.0) < 1.0:
+    if node.state is NodeState.ARCHIVED and exact.get(node.id, 0.0) < 1.0:
         return OmissionReason.SCOPE
-    if not options.include_procedural and item.kind is MemoryKind.PROCEDURAL:
+    if not options.include_procedural and node.kind is MemoryKind.PROCEDURAL:
         return OmissionReason.SCOPE
-    if item.relevance < options.relevance_threshold:
-        return OmissionReason.THRESHOLD
     return None
 
 
@@ -99,20 +103,20 @@ def omission(item: ContextItem, reason: OmissionReason) -> Omission:
     return Omission(item.id, item.title, reason, item.score)
 
 
-def is_out_of_scope(item: ContextItem, language: str, options: RetrieveOptions, wants_tests: bool) -> bool:
+def is_out_of_scope(source: Source, language: str, options: RetrieveOptions, wants_tests: bool) -> bool:
     """What names or the graph led to outside the scope that was asked for; the searches are scoped in the store."""
-    if item.path is None:
+    if source.path is None:
         return False
-    if options.file_scope and item.path not in options.file_scope:
+    if options.file_scope and source.path not in options.file_scope:
         return True
     folders = options.directory_scope
-    if folders and not any(folder == "" or item.path.startswith(f"{folder}/") for folder in folders):
+    if folders and not any(folder == "" or source.path.startswith(f"{folder}/") for folder in folders):
         return True
     if options.languages and language not in options.languages:
         return True
-    if options.repository_ids and item.repository_id not in options.repository_ids:
+    if options.repository_ids and source.repository_id not in options.repository_ids:
         return True
-    return is_test_path(item.path) and not wants_tests
+    return is_test_path(source.path) and not wants_tests
 
 
 def hints(result: str, items: Sequence[ContextItem], freshness: Sequence[Freshness]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tenure.core.context import FusionMethod
-from tenure.core.fusion import Fused, best_first, fuse, normalise
+from tenure.core.fusion import Fused, best_first, normalise, scored
 from tenure.ports.vector_store import Hit
 from tenure.retrieval.naming import NameEvidence
 from tenure.retrieval.question import IdfMass
@@ -15,8 +15,6 @@ from tenure.retrieval.sources import Answers, Source
 
 BEST_CHUNKS = 3
 """A file's chunk score is the sum of so many of its best chunks: one lucky chunk is no subject."""
-COVERED_CHUNKS = 100
-"""Best chunks of the first line whose terms are compared with it."""
 AUXILIARY_PENALTY = "auxiliary"
 """The part of a score that is taken off files beside the product: examples, documents, vendored code, scripts."""
 MOST_LOST = 0.9
@@ -47,8 +45,8 @@ class FileEvidence:
     paths: dict[str, str] = field(default_factory=dict)
 
 
-def gather(answers: Answers, names: NameEvidence, touched: Mapping[str, Sequence[tuple[str, float]]]) -> FileEvidence:
-    """All evidence of one question; `touched` are the files of each commit that was found, with their weights."""
+def gather(answers: Answers, names: NameEvidence, title_mass: IdfMass) -> FileEvidence:
+    """All evidence of one question, whose first line has this mass."""
     evidence = FileEvidence()
     for source in (Source.FILE, Source.FILE_TITLE, Source.PROFILE):
         evidence.files[source] = _best(answers.hits.get(source, ()))
@@ -57,10 +55,10 @@ def gather(answers: Answers, names: NameEvidence, touched: Mapping[str, Sequence
         evidence.files[source] = _sum_of_best(hits)
         evidence.nodes[source] = _note_chunks(evidence, hits)
     evidence.files[Source.BEST_CHUNK_TITLE] = _best(answers.hits.get(Source.CHUNK_TITLE, ()))
-    for hit in answers.hits.get(Source.DENSE, ()):
-        evidence.cosine[hit.node_id] = max(evidence.cosine.get(hit.node_id, -1.0), hit.score)
+    evidence.cosine = {hit.node_id: hit.score for hit in reversed(answers.hits.get(Source.DENSE, ()))}
     episodes = answers.hits.get(Source.EPISODE_TITLE, ())
-    evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, touched)
+    evidence.files[Source.EPISODE_TITLE] = _through_episodes(episodes, answers.touched)
+    evidence.files[Source.COVERAGE_TITLE] = title_coverage(title_mass, answers.terms)
     evidence.episodes = normalise({hit.node_id: hit.score for hit in episodes})
     evidence.files[Source.PATH] = dict(names.paths)
     evidence.files[Source.DOTTED] = dict(names.dotted)
@@ -68,16 +66,6 @@ def gather(answers: Answers, names: NameEvidence, touched: Mapping[str, Sequence
     evidence.files[Source.QUALIFIED] = dict(names.qualified)
     evidence.paths = {hit.owner_id: hit.path for hits in answers.hits.values() for hit in hits if hit.path}
     return evidence
-
-
-def commits(answers: Answers) -> list[str]:
-    """The commits that are like the question."""
-    return [hit.node_id for hit in answers.hits.get(Source.EPISODE_TITLE, ())]
-
-
-def title_chunks(answers: Answers) -> list[str]:
-    """The chunks whose terms are to be compared with the first line."""
-    return [hit.point_id for hit in answers.hits.get(Source.CHUNK_TITLE, ())[:COVERED_CHUNKS]]
 
 
 def title_coverage(title_mass: IdfMass, chunks: Iterable[tuple[str, Sequence[int]]]) -> dict[str, float]:
@@ -95,7 +83,7 @@ def rank_files(
     known = {source.value: scores for source, scores in evidence.files.items() if weights.get(source.value, 0.0) > 0}
     return best_first(
         _without(fused, auxiliary_weight) if _is_auxiliary(evidence.paths.get(fused.key, "")) else fused
-        for fused in fuse(known, weights, method)
+        for fused in scored(known, weights, method)
     )
 
 
@@ -109,26 +97,26 @@ def _without(fused: Fused, weight: float) -> Fused:
     return Fused(fused.key, fused.score - loss, {**fused.parts, AUXILIARY_PENALTY: -loss})
 
 
-def _best(hits: Iterable[Hit]) -> dict[str, float]:
-    best: dict[str, float] = {}
-    for hit in hits:
-        best[hit.owner_id] = max(best.get(hit.owner_id, 0.0), hit.score)
-    return best
+# Hits come best first, so the first of an owner or a node is its best, and the last in reverse.
 
 
-def _sum_of_best(hits: Iterable[Hit]) -> dict[str, float]:
+def _best(hits: Sequence[Hit]) -> dict[str, float]:
+    return {hit.owner_id: max(hit.score, 0.0) for hit in reversed(hits)}
+
+
+def _sum_of_best(hits: Sequence[Hit]) -> dict[str, float]:
     scores: dict[str, list[float]] = defaultdict(list)
     for hit in hits:
         scores[hit.owner_id].append(max(hit.score, 0.0))
-    return {owner: sum(sorted(found, reverse=True)[:BEST_CHUNKS]) for owner, found in scores.items()}
+    return {owner: sum(found[:BEST_CHUNKS]) for owner, found in scores.items()}
 
 
-def _note_chunks(evidence: FileEvidence, hits: Iterable[Hit]) -> dict[str, float]:
+def _note_chunks(evidence: FileEvidence, hits: Sequence[Hit]) -> dict[str, float]:
     best: dict[str, float] = {}
     for hit in hits:
         evidence.owner[hit.node_id] = hit.owner_id
         evidence.best_chunk.setdefault(hit.node_id, hit.point_id)
-        best[hit.node_id] = max(best.get(hit.node_id, 0.0), hit.score)
+        best.setdefault(hit.node_id, max(hit.score, 0.0))
     return best
 
 

@@ -1,7 +1,7 @@
 """From ranked candidates to items: rows, relevance, factors, and the text of those that are shown."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from tenure.core import decay, ranking, sparse
@@ -92,57 +92,78 @@ class Judge:
         else:
             present = term_indices(f"{node.title} {node.content}")
         owner = owner_of(node) or ""
+        matched, title = self.masses.shares(present)
         return Evidence(
             cosine=self.found.cosine.get(node.id),
-            matched_idf_share=self.masses.full.share(present),
-            title_share=self.masses.title.share(present),
+            matched_idf_share=matched,
+            title_share=title,
             exact_mention=self.names.exact.get(node.id, 0.0),
             path_mention=min(1.0, self.names.paths.get(owner, 0.0) + self.names.frames.get(owner, 0.0)),
             episode_similarity=self.found.episodes.get(node.id, 0.0),
         )
 
+    def relevance(self, node: Node, chunk: Chunk | None) -> float:
+        """How relevant it is, in [0, 1]."""
+        return self.model.relevance(self.evidence(node, chunk))
 
-def build(
-    ranked: Sequence[Ranked],
-    rows: Rows,
-    judge: Judge,
-    options: RetrieveOptions,
-    stale_files: set[str],
-    now: datetime,
-) -> list[ContextItem]:
-    """Items in their final order: fused score times bounded factors. What stands in a file has no text yet."""
-    candidates: dict[str, _Candidate] = {}
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A candidate whose row is there, in its final place: `score` is the fused score times `factor`."""
+
+    ranked: Ranked
+    node: Node
+    age_days: float
+    is_stale: bool
+    score: float
+    factor: float
+
+
+def in_order(
+    ranked: Sequence[Ranked], rows: Rows, options: RetrieveOptions, stale_files: set[str], now: datetime
+) -> list[Candidate]:
+    """The candidates whose rows are there in their final order: fused score times bounded factors."""
+    known = {one.node_id: one for one in ranked if one.node_id in rows.nodes}
+    ages: dict[str, tuple[float, bool]] = {}
     ordering = []
     for one in ranked:
-        node = rows.nodes.get(one.node_id)
+        key, node = one.node_id, rows.nodes.get(one.node_id)
         if node is None:
             continue
         is_stale = owner_of(node) in stale_files
         age = decay.age_days(now, node.last_used_at or node.created_at)
         is_current = node.kind is MemoryKind.SEMANTIC and not is_stale and node.state is NodeState.ACTIVE
         kept = 1.0 if is_current else decay.retention(node.kind, node.type, age, options.recency_decay)
-        candidates[node.id] = _Candidate(one, node, age, is_stale)
-        ordering.append((node.id, one.score, ranking.Signals(kept, node.confidence, node.weight, node.trust)))
+        ages[key] = age, is_stale
+        ordering.append((key, one.score, ranking.Signals(kept, node.confidence, node.weight, node.trust)))
     return [
-        _item(candidates[key], rows, judge, score, factor, options.explain)
+        Candidate(known[key], rows.nodes[key], *ages[key], score, factor)
         for key, score, factor in ranking.order(ordering)
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A candidate whose row is there."""
+async def build(
+    work: UnitOfWork, shown: Sequence[Candidate], rows: Rows, judge: Judge, explains: bool
+) -> list[ContextItem]:
+    """The items of the candidates that are shown, each with its text: the whole node if it is small, else its best chunk."""
+    owners = [owner_of(one.node) or "" for one in shown]
+    texts = await work.files.texts(sorted({owner for owner in owners if owner}))
+    lines = {owner: text.split("\n") for owner, text in texts.items()}
+    return [
+        _item(
+            one,
+            rows,
+            judge,
+            _text(one.node, rows.chunk_shown(one.node), texts.get(owner), lines.get(owner, ())),
+            explains,
+        )
+        for one, owner in zip(shown, owners, strict=True)
+    ]
 
-    ranked: Ranked
-    node: Node
-    age_days: float
-    is_stale: bool
 
-
-def _item(candidate: _Candidate, rows: Rows, judge: Judge, score: float, factor: float, explains: bool) -> ContextItem:
+def _item(candidate: Candidate, rows: Rows, judge: Judge, text: str, explains: bool) -> ContextItem:
     one, node = candidate.ranked, candidate.node
-    chunk = rows.chunks.get(node.id)
-    seen = judge.evidence(node, chunk)
+    seen = judge.evidence(node, rows.chunks.get(node.id))
     part = rows.chunk_shown(node)
     lines = part or node.source
     told = evidence_parts(seen) if explains else {}
@@ -151,11 +172,11 @@ def _item(candidate: _Candidate, rows: Rows, judge: Judge, score: float, factor:
         type=node.type,
         kind=node.kind,
         title=node.title,
-        text=node.content,
+        text=text,
         token_count=(part or node).token_count,
-        score=score,
+        score=candidate.score,
         relevance=judge.model.relevance(seen),
-        parts={**one.parts, **told, "factor": factor},
+        parts={**one.parts, **told, "factor": candidate.factor},
         why=(*reasons(one.parts), *one.ways),
         trust=node.trust,
         state=node.state,
@@ -173,23 +194,11 @@ def _item(candidate: _Candidate, rows: Rows, judge: Judge, score: float, factor:
     )
 
 
-async def with_texts(work: UnitOfWork, items: Sequence[ContextItem], rows: Rows) -> list[ContextItem]:
-    """The items with their text: the whole node if it is small, else its best chunk."""
-    nodes = [rows.nodes[item.id] for item in items]
-    owners = [owner_of(node) or "" for node in nodes]
-    texts = await work.files.texts(sorted({owner for owner in owners if owner}))
-    lines = {owner: text.split("\n") for owner, text in texts.items()}
-    return [
-        replace(item, text=_text(node, rows.chunk_shown(node), texts[owner], lines[owner])) if owner in texts else item
-        for item, node, owner in zip(items, nodes, owners, strict=True)
-    ]
-
-
-def _text(node: Node, chunk: Chunk | None, text: str, lines: Sequence[str]) -> str:
+def _text(node: Node, chunk: Chunk | None, text: str | None, lines: Sequence[str]) -> str:
     source = node.source
-    if chunk is not None:
+    if text is not None and chunk is not None:
         return text[chunk.start_offset : chunk.end_offset]
-    if source.start_line is None or source.end_line is None:
+    if text is None or source.start_line is None or source.end_line is None:
         return node.content
     return "\n".join(lines[source.start_line - 1 : source.end_line])
 

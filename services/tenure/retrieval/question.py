@@ -106,15 +106,22 @@ class IdfMass:
 
 @dataclass(frozen=True, slots=True)
 class Masses:
-    """The idf mass of a question and of its first line."""
+    """The idf mass of a question and of its first line, and the terms of both."""
 
     full: IdfMass
     title: IdfMass
+    terms: frozenset[int]
 
     @classmethod
     def of(cls, question: Question, idf: Idf) -> "Masses":
         """The masses of a question under a workspace's frequencies."""
-        return cls(IdfMass(question.full_terms, idf), IdfMass(question.title_terms, idf))
+        full, title = IdfMass(question.full_terms, idf), IdfMass(question.title_terms, idf)
+        return cls(full, title, frozenset(question.full_terms).union(question.title_terms))
+
+    def shares(self, present: Iterable[int]) -> tuple[float, float]:
+        """The shares of both whose terms are among these. Of the many terms of a text few are asked for."""
+        asked = self.terms.intersection(present)
+        return self.full.share(asked), self.title.share(asked)
 
 
 @lru_cache(maxsize=1 << 13)

@@ -62,13 +62,14 @@ def rank_nodes(
         if owner is None or is_covered or (owner not in place and not is_whole_question):
             continue
         named = term_indices(qualified) if node.type is not NodeType.FILE else frozenset[int]()
+        named_share, title_share = masses.shares(named)
         outer = qualified.rpartition(".")[0].rpartition(".")[2]
         match = NodeMatch(
             text=text.get(node.id, 0.0),
             title_text=title.get(node.id, 0.0),
             meaning=meaning.get(node.id, 0.0),
-            name_share=masses.full.share(named),
-            title_name_share=masses.title.share(named),
+            name_share=named_share,
+            title_name_share=title_share,
             frame=names.framed_functions.get(simple, 0.0),
             lines=(node.end_line or 1) - (node.start_line or 1) + 1,
             is_class=node.type is NodeType.CLASS,

@@ -24,15 +24,15 @@ from tenure.ports.models import TokenCounter
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database, UnitOfWork
 from tenure.retrieval.admission import check_options, hints, in_tree, is_out_of_scope, omission, scope_hints, select
-from tenure.retrieval.evidence import FileEvidence, commits, gather, rank_files, title_chunks, title_coverage
+from tenure.retrieval.evidence import FileEvidence, gather, rank_files
 from tenure.retrieval.expansion import Reached, expand, told, with_origins
 from tenure.retrieval.freshness import FreshnessCheck
-from tenure.retrieval.items import Judge, Rows, build, load, owner_of, reasons, with_texts
+from tenure.retrieval.items import Candidate, Judge, Rows, build, in_order, load, owner_of, reasons
 from tenure.retrieval.naming import AskedNames, NameEvidence, asked_names, name_evidence, wants_tests
 from tenure.retrieval.query_log import QueryLogWriter
 from tenure.retrieval.question import Masses, Question, understand
 from tenure.retrieval.ranking import Ranked, nodes_to_place, rank_nodes, with_episodes
-from tenure.retrieval.sources import Answers, Source, Sources
+from tenure.retrieval.sources import Answers, Sources
 from tenure.retrieval.statistics import Statistics, TermStatistics
 from tenure.retrieval.together import both
 from tenure.retrieval.tuning import Tuning
@@ -152,21 +152,22 @@ class RetrievalService:
             raise StoreUnavailable(f"no source answered this question; ask again ({reasons_given})")
         masses = Masses.of(question, statistics.idf)
         names = name_evidence(question, asked, answers.named)
+        found = gather(answers, names, masses.title)
+        files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
+        inquiry = _Inquiry(workspace_id, question, masses, options, asked, names, found, files, statistics, tuning)
         async with self._database.reading(workspace_id) as work:
-            found = gather(answers, names, await work.edges.touched_by(commits(answers)))
-            terms = await work.chunks.terms(title_chunks(answers))
-            found.files[Source.COVERAGE_TITLE] = title_coverage(masses.title, terms)
-            files = rank_files(found, tuning.weights, tuning.auxiliary_weight, options.fusion)
-            inquiry = _Inquiry(workspace_id, question, masses, options, asked, names, found, files, statistics, tuning)
             ranked = await _rank(work, inquiry)
         # Not inside: the graph may need a connection of its own, and many questions at once would wait for each other.
         considered, ways = await self._considered(inquiry, ranked)
         trace.mark("rank")
         async with self._database.reading(workspace_id) as work:
             rows = await load(work, with_origins(considered, ways), found)
-            items = self._items(inquiry, told(considered, ways, rows.nodes), rows, repositories)
-            shown, omitted = select(items, options, names.exact)
-            shown = await with_texts(work, shown, rows)
+            candidates = self._candidates(inquiry, told(considered, ways, rows.nodes), rows, repositories)
+            judge = Judge(masses, names, found, tuning.relevance)
+            admitted, omitted = select(
+                candidates, options, names.exact, lambda one: judge.relevance(one.node, rows.chunks.get(one.node.id))
+            )
+            shown = await build(work, admitted, rows, judge, options.explain)
         trace.mark("rows")
         kept, dropped, budget = self._fit(shown, options) if whole else (shown, [], BudgetReport(0, 0))
         trace.mark("budget")
@@ -212,19 +213,18 @@ class RetrievalService:
         led_to = [Ranked(way.node_id, way.score) for way in reached[: options.limit]]
         return [*ranked[: CONSIDERED * options.limit], *led_to], {way.node_id: way for way in reached}
 
-    def _items(
+    def _candidates(
         self, inquiry: _Inquiry, considered: Sequence[Ranked], rows: Rows, repositories: Sequence[Repository]
-    ) -> list[ContextItem]:
+    ) -> list[Candidate]:
+        """What is in scope, in order."""
         homes = {owner_of(node) or "": node.source.repository_id or "" for node in rows.nodes.values()}
         stale = self._freshness.stale_items({r.id: r for r in repositories}, rows.files, homes)
-        judge = Judge(inquiry.masses, inquiry.names, inquiry.found, inquiry.tuning.relevance)
-        items = build(considered, rows, judge, inquiry.options, stale, self._clock.now())
         languages = {state.path: state.language for state in rows.files.values()}
-        wants_tests = inquiry.question.wants_tests
+        options, wants_tests = inquiry.options, inquiry.question.wants_tests
         return [
-            item
-            for item in items
-            if not is_out_of_scope(item, languages.get(item.path or "", ""), inquiry.options, wants_tests)
+            one
+            for one in in_order(considered, rows, options, stale, self._clock.now())
+            if not is_out_of_scope(one.node.source, languages.get(one.node.source.path or "", ""), options, wants_tests)
         ]
 
     def _fit(

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from tenure.core.context import RetrieveOptions
 from tenure.core.errors import TenureError
@@ -27,6 +27,8 @@ NAMES_FIRST_SECONDS = 0.1
 """How long the searches wait for what the question names: some milliseconds, unless SQL is slow."""
 DEFINITIONS_READ = 50
 """Definitions of one name that are looked at, the first ones by path."""
+COVERED_CHUNKS = 100
+"""Best chunks of the first line whose terms are compared with it."""
 Found = TypeVar("Found")
 
 
@@ -46,6 +48,9 @@ class Source(StrEnum):
     DOTTED = "dotted"
     IDENTIFIER = "identifier"
     QUALIFIED = "qualified"
+
+
+_HitsBySource: TypeAlias = dict[Source, list[Hit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +85,14 @@ class Named:
 class Answers:
     """What the sources said, and whether tests were searched. A source that failed is in `failed` with the reason and has
     no hits.
+
+    `touched` are the (file, weight) of each commit that is like the question, `terms` the (file, terms) of the chunks that
+    match the first line best.
     """
 
     hits: dict[Source, list[Hit]] = field(default_factory=dict)
+    touched: Mapping[str, Sequence[tuple[str, float]]] = field(default_factory=dict)
+    terms: Sequence[tuple[str, Sequence[int]]] = ()
     named: Named = field(default_factory=Named)
     wants_tests: bool = False
     failed: dict[str, str] = field(default_factory=dict)
@@ -125,10 +135,14 @@ class Sources:
         `wants_tests` says from it whether tests are searched.
         """
         answers = Answers()
-        embedding = asyncio.ensure_future(self._embedder.embed_query(question.text[:EMBEDDED_CHARS]))
-        mentions = asyncio.create_task(
-            self._within("mentions", answers, self._mentions(workspace_id, question, names), Named())
-        )
+        under_way: list[asyncio.Future[Any]] = []
+
+        def begin(work: Awaitable[Found]) -> asyncio.Future[Found]:
+            under_way.append(task := asyncio.ensure_future(work))
+            return task
+
+        embedding = begin(self._embedder.embed_query(question.text[:EMBEDDED_CHARS]))
+        mentions = begin(self._within("mentions", answers, self._mentions(workspace_id, question, names), Named()))
         try:
             await asyncio.wait({mentions}, timeout=NAMES_FIRST_SECONDS)
             answers.wants_tests = wants_tests(mentions.result() if mentions.done() else Named())
@@ -140,15 +154,19 @@ class Sources:
                 with_tests=answers.wants_tests,
             )
             wanted = OVER_FETCH * options.limit
-            sparse, dense, answers.named = await asyncio.gather(
-                self._within("sparse", answers, self._sparse(workspace_id, question, scope, wanted, idf), {}),
-                self._within("dense", answers, self._dense(workspace_id, embedding, scope, wanted), {}),
-                mentions,
+            sparse = begin(
+                self._within("sparse", answers, self._sparse(workspace_id, question, scope, wanted, idf), {})
             )
+            dense = begin(self._within("dense", answers, self._dense(workspace_id, embedding, scope, wanted), {}))
+            # Read while the dense search is still under way.
+            answers.touched, answers.terms = await asyncio.gather(
+                begin(self._touched(workspace_id, sparse)), begin(self._terms(workspace_id, sparse))
+            )
+            answers.named = await mentions
+            answers.hits = {**await sparse, **await dense}
         finally:
-            embedding.cancel()
-            mentions.cancel()
-        answers.hits = {**sparse, **dense}
+            for one in under_way:
+                one.cancel()
         return answers
 
     async def _within(self, name: str, answers: Answers, work: Awaitable[Found], default: Found) -> Found:
@@ -163,7 +181,7 @@ class Sources:
 
     async def _sparse(
         self, workspace_id: str, question: Question, scope: SearchFilter, wanted: int, idf: Idf
-    ) -> dict[Source, list[Hit]]:
+    ) -> _HitsBySource:
         """The hits of every sparse search; a question of one line is asked once per space."""
         full = sparse_query(question.full_terms, idf)
         title = sparse_query(question.title_terms, idf)
@@ -178,9 +196,23 @@ class Sources:
 
     async def _dense(
         self, workspace_id: str, embedding: Awaitable[Dense], scope: SearchFilter, wanted: int
-    ) -> dict[Source, list[Hit]]:
+    ) -> _HitsBySource:
         query = Query(Space.DENSE, await embedding, max(FILES, wanted), scope)
         return {Source.DENSE: (await self._vectors.search(workspace_id, [query]))[0]}
+
+    async def _touched(
+        self, workspace_id: str, sparse: Awaitable[_HitsBySource]
+    ) -> Mapping[str, Sequence[tuple[str, float]]]:
+        """What the commits touched that are like the question."""
+        commits = [hit.node_id for hit in (await sparse).get(Source.EPISODE_TITLE, ())]
+        async with self._database.reading(workspace_id) as work:
+            return await work.edges.touched_by(commits)
+
+    async def _terms(self, workspace_id: str, sparse: Awaitable[_HitsBySource]) -> Sequence[tuple[str, Sequence[int]]]:
+        """The terms of the chunks that match the first line best."""
+        hits = (await sparse).get(Source.CHUNK_TITLE, ())
+        async with self._database.reading(workspace_id) as work:
+            return await work.chunks.terms([hit.point_id for hit in hits[:COVERED_CHUNKS]])
 
     async def _mentions(self, workspace_id: str, question: Question, names: Sequence[str]) -> Named:
         written = [mention.path for mention in question.mentions.paths]

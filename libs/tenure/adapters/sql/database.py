@@ -92,8 +92,9 @@ class SqlDatabase:
         with translated(self.where, is_reading=True):
             connection = await self._readers.connect()
         try:
-            (await _driver(connection)).begin_with_next()
-            yield Transaction(connection, workspace_id, self.where, is_reading=True)
+            driver = await _driver(connection)
+            driver.begin_with_next()
+            yield Transaction(connection, driver, workspace_id, self.where, is_reading=True)
         finally:
             await connection.close()  # which rolls back
 
@@ -120,7 +121,7 @@ class SqlDatabase:
         try:
             await _run(connection, "BEGIN IMMEDIATE", self.where)
             try:
-                yield Transaction(connection, workspace_id, self.where)
+                yield Transaction(connection, await _driver(connection), workspace_id, self.where)
                 await _run(connection, "COMMIT", self.where)
             except BaseException:
                 await _roll_back(connection)

@@ -12,7 +12,7 @@ from tenure.adapters.sql.column_types import ID
 from tenure.adapters.sql.columns import WORD
 from tenure.adapters.sql.database import SqlDatabase
 from tenure.adapters.sql.schema import edges
-from tenure.adapters.sql.statements import listing, listing_values
+from tenure.adapters.sql.statements import WORKSPACE, listing, listing_values
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import EdgeType
 from tenure.ports.graph_store import Neighbour
@@ -83,14 +83,13 @@ async def _steps(
 ) -> list[Neighbour]:
     """The heaviest `fan_out` steps of each node and type in one direction, in one statement."""
     parameters = {
-        "workspace": transaction.workspace_id,
         "fan_out": fan_out,
         "max_degree": max_degree,
         "enough": max_degree + 1,
         **listing_values(transaction.dialect, ID, _SEED, dict.fromkeys(node_ids)),
         **listing_values(transaction.dialect, WORD, _TYPE, dict.fromkeys(types)),
     }
-    rows = await transaction.rows(_statement(transaction.dialect, is_forward), parameters)
+    rows = await transaction.records(_statement(transaction.dialect, is_forward), parameters)
     return [
         Neighbour(row.near, row.far, EdgeType(row.type), row.weight, is_forward, row.degree)
         for row in rows
@@ -107,7 +106,7 @@ def _statement(dialect: Dialect, is_forward: bool) -> Select[Any]:
     chosen = (
         select(best.c.number)
         .where(
-            best.c.workspace_id == bindparam("workspace", type_=ID),
+            best.c.workspace_id == bindparam(WORKSPACE, type_=ID),
             best.c[near] == seed.c.value,
             best.c.type == type_.c.value,
             _degree(best, far) <= bindparam("max_degree", type_=Integer),
@@ -118,7 +117,7 @@ def _statement(dialect: Dialect, is_forward: bool) -> Select[Any]:
     )
     # Outer joins keep the order seeds, types, edges: without statistics SQLite may begin with all edges.
     here = and_(
-        step.c.workspace_id == bindparam("workspace", type_=ID),
+        step.c.workspace_id == bindparam(WORKSPACE, type_=ID),
         step.c[near] == seed.c.value,
         step.c.type == type_.c.value,
         step.c.number.in_(chosen),
@@ -140,7 +139,7 @@ def _degree(edge: FromClause, far: str) -> ColumnElement[int]:
         capped = (
             select(literal(1))
             .where(
-                other.c.workspace_id == bindparam("workspace", type_=ID),
+                other.c.workspace_id == bindparam(WORKSPACE, type_=ID),
                 other.c[end] == edge.c[far],
                 other.c.type == edge.c.type,
             )

@@ -6,6 +6,7 @@ from sqlalchemy import Row, delete, insert, select, update
 
 from tenure.adapters.sql.outbox import SqlOutbox
 from tenure.adapters.sql.schema import chunks, edges, files, jobs, left_out, lookups, nodes, repositories, unresolved
+from tenure.adapters.sql.statements import ours
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.errors import RecordNotFound
 from tenure.ports.records import OutboxKind, Repository, RepositoryKind
@@ -22,6 +23,8 @@ _FIELDS = (
     "detail",
     "created_at",
 )
+_ALL = select(repositories).where(ours(repositories)).order_by(repositories.c.name, repositories.c.id)
+"""Built once: every question begins with it."""
 
 
 class SqlRepositories:
@@ -45,8 +48,7 @@ class SqlRepositories:
 
     async def list(self) -> list[Repository]:
         """All of the workspace, by name, then id."""
-        rows = await self._transaction.rows(self._select().order_by(repositories.c.name, repositories.c.id))
-        return [_repository(row) for row in rows]
+        return [_repository(row) for row in await self._transaction.records(_ALL, {})]
 
     async def find(self, root: str, tree: str | None = None) -> Repository | None:
         """The one with this resolved root (and tree, for a bare one)."""

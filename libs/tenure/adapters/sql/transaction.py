@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Column, ColumnElement, Dialect, Row, Select, Table
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from tenure.adapters.sql.one_trip import OneTripConnection
+from tenure.adapters.sql.prepared import Prepared, Record
 from tenure.adapters.sql.statements import WANTED, WORKSPACE, among, listing_values, lookup, upsert
 from tenure.adapters.sql.vendor_errors import translated
 
@@ -18,10 +20,19 @@ ROWS_PER_STATEMENT = 64
 class Transaction:
     """Statements inside an open transaction. Stores add the workspace to each of them by `mine`."""
 
-    def __init__(self, connection: AsyncConnection, workspace_id: str, where: str, *, is_reading: bool = False) -> None:
+    def __init__(
+        self,
+        connection: AsyncConnection,
+        driver: OneTripConnection,
+        workspace_id: str,
+        where: str,
+        *,
+        is_reading: bool = False,
+    ) -> None:
         self.workspace_id = workspace_id
         self.dialect: Dialect = connection.dialect
         self._connection = connection
+        self._driver = driver
         self._where = where
         self._is_reading = is_reading
 
@@ -33,24 +44,32 @@ class Transaction:
         """See `statements.among`."""
         return among(self.dialect, column, values)
 
-    async def rows(self, statement: Select[Any], parameters: Mapping[str, Any] | None = None) -> Sequence[Row[Any]]:
-        """All rows of a query; `parameters` fill the named places of a statement that is built once."""
+    async def rows(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+        """All rows of a query."""
         with translated(self._where, is_reading=self._is_reading):
-            rows: Sequence[Row[Any]] = (await self._connection.execute(statement, parameters)).all()
+            rows: Sequence[Row[Any]] = (await self._connection.execute(statement)).all()
             return rows
+
+    async def records(self, statement: Select[Any], parameters: Mapping[str, Any]) -> list[Record]:
+        """All rows of a query that is built once, for this workspace and these values of its other named places."""
+        prepared = Prepared.of(self.dialect, statement)
+        values = prepared.parameters({WORKSPACE: self.workspace_id, **parameters})
+        with translated(self._where, is_reading=self._is_reading):
+            outcome = await self._driver.run(prepared.text, values, is_many=False)
+        return prepared.records(outcome.rows)
 
     async def lookup(
         self, columns: tuple[Any, ...], key: "Column[Any]", values: Iterable[str], *conditions: ColumnElement[bool]
-    ) -> Sequence[Row[Any]]:
+    ) -> list[Record]:
         """Rows of this workspace whose `key` is one of the values, in no order; see `statements.lookup`."""
         return await self.listed(lookup(self.dialect, columns, key, *conditions), key, values)
 
     async def listed(
         self, statement: Select[Any], key: "Column[Any]", values: Iterable[str], **more: Any
-    ) -> Sequence[Row[Any]]:
+    ) -> list[Record]:
         """Rows of a statement that was built once, for this workspace and these values of `key`."""
         listed = listing_values(self.dialect, key.type, WANTED, values)
-        return await self.rows(statement, {WORKSPACE: self.workspace_id, **listed, **more})
+        return await self.records(statement, {**listed, **more})
 
     async def first(self, statement: Select[Any]) -> Row[Any] | None:
         """The first row of a query, or None."""

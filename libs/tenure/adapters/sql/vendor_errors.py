@@ -1,5 +1,6 @@
 """Vendor errors in our words: what happened, where, and what to do next."""
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -36,6 +37,8 @@ def translated(where: str, *, is_reading: bool = False) -> Iterator[None]:
     except PoolTimeout as error:
         raise StoreUnavailable(f"The database {where} is busy: no connection came free; try again") from error
     except DBAPIError as error:
+        raise _translation(error.orig, where, is_reading=is_reading) from error
+    except sqlite3.Error as error:
         raise _translation(error, where, is_reading=is_reading) from error
     except StatementError as error:
         if isinstance(error.orig, TenureError):  # a column type has refused the value, in our words
@@ -45,9 +48,9 @@ def translated(where: str, *, is_reading: bool = False) -> Iterator[None]:
         raise StoreUnavailable(f"The database {where} did not answer: {error}") from error
 
 
-def _translation(error: DBAPIError, where: str, *, is_reading: bool) -> TenureError:
-    code: int | None = getattr(error.orig, "sqlite_errorcode", None)
-    text = str(error.orig)
+def _translation(error: BaseException | None, where: str, *, is_reading: bool) -> TenureError:
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    text = str(error)
     if code is None:
         return _by_sqlstate(error, where)
     primary = code & _PRIMARY_CODE
@@ -63,10 +66,10 @@ def _translation(error: DBAPIError, where: str, *, is_reading: bool) -> TenureEr
     return StoreUnavailable(f"The database {where} {advice}" if advice else f"The database {where} refused: {text}")
 
 
-def _by_sqlstate(error: DBAPIError, where: str) -> TenureError:
-    state = str(getattr(error.orig, "sqlstate", "") or "")
+def _by_sqlstate(error: BaseException | None, where: str) -> TenureError:
+    state = str(getattr(error, "sqlstate", "") or "")
     if state.startswith("23"):  # the class of integrity violations
-        return RecordConflict(f"Such a record exists already, or what it belongs to is gone ({error.orig})")
+        return RecordConflict(f"Such a record exists already, or what it belongs to is gone ({error})")
     if state == "25006":
         return NotAllowed("This unit of work only reads; open one with `writing` to change something")
-    return StoreUnavailable(f"The database {where} did not answer: {error.orig}; check that it runs and try again")
+    return StoreUnavailable(f"The database {where} did not answer: {error}; check that it runs and try again")
