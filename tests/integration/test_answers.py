@@ -260,6 +260,8 @@ async def test_what_is_left_out_is_listed_with_its_reason(library: Library) -> N
     assert len(limited.items) == 1
     assert {one.reason for one in limited.omitted} == {OmissionReason.LIMIT}
     assert limited.omitted_count >= len(limited.omitted) > 0
+    ids = [one.id for one in (*limited.items, *limited.omitted)]
+    assert len(set(ids)) == len(ids), "what matched and is called by the best is listed once"
     strict = await library.retrieve("fetch_order_id", relevance_threshold=1.0)
     assert {one.reason for one in strict.omitted} == {OmissionReason.THRESHOLD}
     assert all(item.relevance >= 1.0 for item in strict.items)

@@ -210,8 +210,10 @@ class RetrievalService:
         reached = await expand(self._graph, inquiry.workspace_id, seeds, options)
         if options.include_episodic:
             ranked = with_episodes(ranked, inquiry.found)
-        led_to = [Ranked(way.node_id, way.score) for way in reached[: options.limit]]
-        return [*ranked[: CONSIDERED * options.limit], *led_to], {way.node_id: way for way in reached}
+        best = ranked[: CONSIDERED * options.limit]
+        known = {one.node_id for one in best}
+        led_to = [Ranked(way.node_id, way.score) for way in reached[: options.limit] if way.node_id not in known]
+        return [*best, *led_to], {way.node_id: way for way in reached}
 
     def _candidates(
         self, inquiry: _Inquiry, considered: Sequence[Ranked], rows: Rows, repositories: Sequence[Repository]
