@@ -1,0 +1,31 @@
+"""`docs/api.md` names what the wire models hold: no field is missing there, and none is invented."""
+
+import re
+from pathlib import Path
+
+from tenure.contracts.retrieval import FreshnessOut, SearchHit, SearchOut
+
+PAGE = (Path(__file__).parents[3] / "docs" / "api.md").read_text("utf-8")
+
+
+def _first_cells(section: str) -> set[str]:
+    """What stands in backticks in the first cell of each row."""
+    cells = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
+    return {name for cell in cells for name in re.findall(r"`([^`]+)`", cell)}
+
+
+def _between(start: str, end: str) -> str:
+    return PAGE.partition(start)[2].partition(end)[0]
+
+
+def test_every_field_of_the_answer_of_search_is_documented() -> None:
+    assert _first_cells(_between("The answer of `search`", "| field of a hit")) == set(SearchOut.model_fields)
+
+
+def test_every_field_of_a_hit_is_documented() -> None:
+    assert _first_cells(_between("| field of a hit", "## State of an index")) == set(SearchHit.model_fields)
+
+
+def test_every_field_of_freshness_is_documented() -> None:
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| `freshness`")]
+    assert set(re.findall(r"`([^`]+)`", row)) - {"freshness"} == set(FreshnessOut.model_fields)
