@@ -138,7 +138,9 @@ ROWS = [("0.98", LONG, "Basket.total_with_taxes", "name, text, history"), ("0.51
 
 def _table(width: int, *, is_terminal: bool) -> str:
     told = io.StringIO()
-    console = Console(file=told, width=width, soft_wrap=True, force_terminal=is_terminal, color_system=None, _environ={})
+    console = Console(
+        file=told, width=width, soft_wrap=True, force_terminal=is_terminal, color_system=None, _environ={}
+    )
     Session(console=console).table(HEADINGS, ROWS, "nothing")
     return told.getvalue()
 
