@@ -138,6 +138,10 @@ def _watched(line: CommandLine) -> None:
     try:
         assert watch.stdout is not None
         assert watch.stdout.readline().startswith(b"watching ")
+        assert watch.stderr is not None
+        assert watch.stderr.readline().startswith(b"tenure: 3 files indexed, history of 1 commit read in ")
+        sandbox.put("shop/note.py", "def write_note():\n    return 1\n")
+        assert watch.stderr.readline().startswith(b"tenure: shop/note.py changed: 1 file indexed, ")
         workspace = line.get("/v1/workspaces")[0]["id"]
 
         def paths_of(symbol: str) -> set[str]:

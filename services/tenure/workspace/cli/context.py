@@ -81,9 +81,9 @@ class Session:
         """Print a line of text, never markup."""
         self.console.print(escape(text), style=style, highlight=False)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, style: str | None = "yellow") -> None:
         """Tell something beside the answer, on standard error."""
-        self.notes.print(f"tenure: {text}", markup=False, style="yellow", highlight=False)
+        self.notes.print(f"tenure: {escape(text)}", style=style, highlight=False)
 
 
 def escape(cell: object) -> str:
