@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from tenure.adapters.onnx_embedder import OnnxEmbedder
 from tenure.workspace.app import Activity
 from tests.support.embedded import client_of, embedded, write_tree
+from tests.support.troubled import WordEmbedder, troubled
 
 
 async def test_a_well_server_is_live_ready_and_names_its_stores(tmp_path: Path) -> None:
@@ -14,7 +16,8 @@ async def test_a_well_server_is_live_ready_and_names_its_stores(tmp_path: Path) 
     assert ready.status_code == 200
     report = ready.json()
     assert (report["status"], report["failed"]) == ("ready", [])
-    assert set(report["stores"]) == {"database", "vectors", "graph"}
+    assert set(report["stores"]) == {"database", "vectors", "graph", "embedder", "queue"}
+    assert all(entry["ok"] and entry["ms"] >= 0 for entry in report["stores"].values())
     assert "migration" in report["stores"]["database"]["detail"]
 
 
@@ -40,6 +43,24 @@ async def test_each_store_that_fails_is_named_and_the_others_are_still_asked(tmp
     assert ready.status_code == 503
     assert ready.json()["failed"] == ["vectors"]
     assert ready.json()["stores"]["database"]["ok"]
+
+
+async def test_an_embedder_that_is_down_and_a_queue_that_delivers_nothing_are_named(tmp_path: Path) -> None:
+    embedder = WordEmbedder()
+    embedder.is_down = True
+    async with troubled(tmp_path, embedder=embedder, works=False) as stack:
+        ready = await stack.client.get("/health/ready")
+    assert ready.status_code == 503
+    assert ready.json()["failed"] == ["embedder", "queue"]
+    assert ready.json()["stores"]["embedder"]["detail"] == "the model server is down"
+
+
+async def test_a_model_that_is_not_loaded_is_ready_and_stays_unloaded(tmp_path: Path) -> None:
+    async with troubled(tmp_path, embedder=OnnxEmbedder()) as stack:
+        for _ in range(2):
+            told = (await stack.client.get("/health/ready")).json()["stores"]["embedder"]
+            assert told["ok"]
+            assert told["detail"].endswith("not loaded yet")
 
 
 async def test_beyond_loopback_a_stranger_learns_that_a_store_fails_but_not_where_it_lies(tmp_path: Path) -> None:

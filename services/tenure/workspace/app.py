@@ -75,12 +75,17 @@ async def live(request: Request) -> dict[str, str]:
 
 @health.get("/health/ready")
 async def ready(request: Request, caller: KnownCaller) -> Response:
-    """Whether every store answers, with its latency; 503 if one doesn't. Details are for callers only."""
+    """Whether every store, the embedder and the task queue answer, with their latency; 503 if one doesn't. Loads no model.
+
+    Details are for callers only.
+    """
     infrastructure = request.app.state.tenure.infrastructure
     stores = {
         "database": infrastructure.database.check,
         "vectors": infrastructure.vectors.check,
         "graph": infrastructure.graph.check,
+        "embedder": infrastructure.embedder.check,
+        "queue": infrastructure.queue.check,
     }
     report = {name: await probe(check) for name, check in stores.items()}
     failed = [name for name, entry in report.items() if not entry["ok"]]
