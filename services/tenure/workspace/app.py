@@ -97,8 +97,10 @@ async def ready(request: Request, caller: KnownCaller) -> Response:
 
 @health.get("/metrics")
 async def metrics(request: Request, _: CurrentCaller) -> Response:
-    """Prometheus exposition."""
-    return Response(request.app.state.tenure.metrics.render(), media_type=CONTENT_TYPE_LATEST)
+    """Prometheus exposition; answers whatever the stores do."""
+    tenure: Tenure = request.app.state.tenure
+    await tenure.lookout.refresh()
+    return Response(tenure.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
 @locate.get("/locate")
