@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from tenure.contracts.retrieval import FreshnessOut, SearchHit, SearchOut
+from tenure.runtime.metrics import Metrics
 
 PAGE = (Path(__file__).parents[3] / "docs" / "api.md").read_text("utf-8")
 
@@ -29,3 +30,16 @@ def test_every_field_of_a_hit_is_documented() -> None:
 def test_every_field_of_freshness_is_documented() -> None:
     (row,) = [line for line in PAGE.splitlines() if line.startswith("| `freshness`")]
     assert set(re.findall(r"`([^`]+)`", row)) - {"freshness"} == set(FreshnessOut.model_fields)
+
+
+def test_every_metric_is_documented_with_its_labels_and_none_is_invented() -> None:
+    told = {
+        cell.partition("{")[0]: cell.partition("{")[2].rstrip("}")
+        for cell in _first_cells(_between("## Metrics", "\0"))
+    }
+    collectors = {
+        f"{metric.name}_total" if metric.type == "counter" else metric.name: collector
+        for collector, names in Metrics().registry._collector_to_names.items()
+        for metric in collector.describe()
+    }
+    assert told == {name: ",".join(collector._labelnames) for name, collector in collectors.items()}
