@@ -47,6 +47,7 @@ class Metrics:
             registry=self.registry,
             buckets=_STORE_BUCKETS,
         )
+        self._store_histograms: dict[tuple[str, str], Histogram] = {}
         self._store_errors = Counter(
             "tenure_store_errors",
             "Calls that a store did not answer",
@@ -86,7 +87,11 @@ class Metrics:
 
     def store_answered(self, store: str, operation: str, seconds: float) -> None:
         """Count one call of a store, whether it went well or not."""
-        self._store_calls.labels(store=store, operation=operation).observe(seconds)
+        histogram = self._store_histograms.get((store, operation))
+        if histogram is None:
+            histogram = self._store_calls.labels(store=store, operation=operation)
+            self._store_histograms[store, operation] = histogram
+        histogram.observe(seconds)
 
     def store_failed(self, store: str, error: BaseException) -> None:
         """Count one call that a store did not answer, by the kind of error."""

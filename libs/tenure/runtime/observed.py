@@ -5,8 +5,8 @@ One thin wrapper for each port, put around the adapters once; no service knows o
 
 import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, cast
 
@@ -140,24 +140,40 @@ class _ObservedEmbedder:
         await self._embedder.close()
 
 
-@contextmanager
-def watched(metrics: Metrics, store: str, operation: str) -> Iterator[None]:
-    """Times the block, however it ends, and counts its failure if that is the store's."""
-    started = time.perf_counter()
-    try:
-        with failures_counted(metrics, store):
-            yield
-    finally:
-        metrics.store_answered(store, operation, time.perf_counter() - started)
+class failures_counted:  # noqa: N801  a context manager, named by what its block is
+    """Counts an error of its block that says the store did not answer, once. A missing record or a conflict is an answer.
 
+    A class: it stands around every call of a store, and a generator would cost several times as much.
+    """
 
-@contextmanager
-def failures_counted(metrics: Metrics, store: str) -> Iterator[None]:
-    """Counts an error that says the store did not answer, once. A missing record or a conflict is an answer."""
-    try:
-        yield
-    except (StoreUnavailable, StoreMismatch) as error:
-        if not getattr(error, _COUNTED, False):
+    __slots__ = ("_metrics", "_store")
+
+    def __init__(self, metrics: Metrics, store: str) -> None:
+        self._metrics = metrics
+        self._store = store
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StoreUnavailable | StoreMismatch) and not getattr(error, _COUNTED, False):
             setattr(error, _COUNTED, True)
-            metrics.store_failed(store, error)
-        raise
+            self._metrics.store_failed(self._store, error)
+
+
+class watched(failures_counted):  # noqa: N801  a context manager, named by what its block is
+    """Times its block, however it ends, and counts its failure if that is the store's."""
+
+    __slots__ = ("_operation", "_started")
+
+    def __init__(self, metrics: Metrics, store: str, operation: str) -> None:
+        super().__init__(metrics, store)
+        self._operation = operation
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._metrics.store_answered(self._store, self._operation, time.perf_counter() - self._started)
+        if error is not None:
+            super().__exit__(kind, error, trace)
