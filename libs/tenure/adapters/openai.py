@@ -32,7 +32,10 @@ REFUSED = frozenset({400, 413, 422})
 """Statuses that say: this text, never."""
 MISCONFIGURED = frozenset({401, 403, 404, 405})
 """Statuses that no other text would change, and no waiting."""
+NOT_WELL = frozenset({401, 403, 500, 502, 503, 504})
+"""Statuses that say of an endpoint that is only asked for its models that it would not embed either."""
 MAX_DETAIL_CHARS = 300
+_EMBEDDINGS = "/embeddings"
 
 
 class _PassingFailure(StoreUnavailable):
@@ -62,6 +65,7 @@ class OpenAIEmbedder:
         """`base_url` ends in `/v1`, as OPENAI_BASE_URL does; an empty `api_key` sends none."""
         url = _endpoint(base_url)
         self._url = url.copy_with(userinfo=b"")  # the HTTP client logs the URL that it is given
+        self._models = self._url.copy_with(path=self._url.path.removesuffix(_EMBEDDINGS) + "/models")
         self._api_key = api_key
         self._model = model
         self._dimension = dimension
@@ -96,6 +100,22 @@ class OpenAIEmbedder:
     async def embed_query(self, text: str) -> Dense:
         """The vector of a query, on a connection of its own."""
         return (await self.embed([text]))[0]
+
+    async def check(self) -> str:
+        """Whether the endpoint answers: it is asked for its models, which costs nothing. One without such a list is well."""
+        try:
+            response = await self._client.get(self._models)
+        except httpx.HTTPError as error:
+            detail = self._clean(str(error)) or type(error).__name__
+            raise StoreUnavailable(
+                f"{self._where()} can't be reached: {detail}; check embedder.base_url and the network"
+            ) from error
+        if response.status_code in NOT_WELL:
+            raise StoreUnavailable(
+                f"{self._where()} answered {response.status_code}: {self._clean(_detail(response))}; "
+                "check OPENAI_API_KEY and OPENAI_BASE_URL"
+            )
+        return f"{self.name} at {self._url.host} answers"
 
     async def close(self) -> None:
         """Close the connections."""
@@ -192,7 +212,7 @@ def _endpoint(base_url: str) -> httpx.URL:
         raise InvalidInput("embedder.base_url is not a URL; set it like https://host/v1") from error
     if url.scheme not in {"http", "https"} or not url.host:
         raise InvalidInput("embedder.base_url is not an http(s) URL; set it like https://host/v1")
-    return url.copy_with(path=f"{url.path.rstrip('/')}/embeddings")
+    return url.copy_with(path=url.path.rstrip("/") + _EMBEDDINGS)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

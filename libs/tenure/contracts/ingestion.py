@@ -111,11 +111,13 @@ class IndexStatusOut(Wire):
 
 
 class FindingsOut(Wire):
-    """What `verify` found in one repository."""
+    """What `verify` found in one repository. `detail` says why it `is_partial`, and is empty where it isn't."""
 
     repository_id: str
+    repository_name: Shown
     is_clean: bool
-    is_partial: Shown
+    is_partial: bool
+    detail: Shown
     counts: Mapping[str, int]
     examples: Mapping[str, list[Shown]]
 

@@ -141,6 +141,7 @@ class SearchHit(Wire, extra="ignore"):
     score: float
     relevance: float
     why: tuple[Shown, ...]
+    commit: str | None
     is_stale: bool
 
 

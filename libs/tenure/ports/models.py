@@ -37,6 +37,13 @@ class Embedder(Protocol):
         """The vector of a query, interactive: it does not wait behind a running `embed` of documents."""
         ...
 
+    async def check(self) -> str:
+        """One line that says what answers; raises `StoreUnavailable` if nothing does.
+
+        Loads nothing: a model that is loaded with the first text is well before, if what it is loaded from is there.
+        """
+        ...
+
     async def close(self) -> None:
         """Release the model."""
         ...

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from tenure.core.commands import JobKind, JobState
-from tenure.core.memory import FileRole, NodeType, ParseStatus
+from tenure.core.memory import FileRole, MemoryKind, NodeState, NodeType, ParseStatus
 
 
 class Role(StrEnum):
@@ -180,6 +180,18 @@ class OutboxEntry:
     subject_id: str
     revision: int
     attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTotals:
+    """What all workspaces hold together, and what waits. Positions and times are None where nothing waits."""
+
+    items: Mapping[tuple[MemoryKind, NodeState], int]
+    outbox_due: int
+    oldest_outbox_position: int | None
+    newest_outbox_position: int | None
+    jobs_queued: int
+    oldest_job_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

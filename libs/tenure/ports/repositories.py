@@ -20,6 +20,7 @@ from tenure.ports.records import (
     Job,
     Member,
     Role,
+    StoredTotals,
     Workspace,
 )
 from tenure.ports.work_stores import Jobs, Outbox, QueryLog
@@ -101,6 +102,10 @@ class Database(Protocol):
     @property
     def directory(self) -> "Directory":
         """Workspaces, members and keys."""
+        ...
+
+    async def totals(self) -> StoredTotals:
+        """What all workspaces hold together and what waits; takes a look at every node, so not for every request."""
         ...
 
     async def check(self) -> str:

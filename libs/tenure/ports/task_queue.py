@@ -32,6 +32,10 @@ class TaskQueue(Protocol):
         """Return when no command waits or runs."""
         ...
 
+    async def check(self) -> str:
+        """One line that says how much waits; raises `StoreUnavailable` if nothing is delivered."""
+        ...
+
     async def close(self) -> None:
         """Stop delivery; running handlers are cancelled and may be delivered again after the next start."""
         ...

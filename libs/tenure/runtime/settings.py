@@ -134,6 +134,12 @@ class Settings(_Section):
         return self.database.url.get_secret_value() or f"sqlite+aiosqlite:///{self.home / 'tenure.sqlite3'}"
 
     @property
+    def database_path(self) -> Path | None:
+        """The file of an embedded database; None where a server holds it."""
+        scheme, _, place = self.database_url.partition(":///")
+        return Path(place.partition("?")[0]) if scheme.startswith("sqlite") and place else None
+
+    @property
     def vectors_path(self) -> Path:
         """The folder of the embedded vector store."""
         return self.home / "vectors"

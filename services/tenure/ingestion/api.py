@@ -117,8 +117,10 @@ def findings_out(found: Findings) -> FindingsOut:
     """Findings on the wire."""
     return FindingsOut(
         repository_id=found.repository_id,
+        repository_name=found.repository_name,
         is_clean=found.is_clean,
         is_partial=found.is_partial,
+        detail=found.detail,
         counts=found.counts(),
         examples=found.examples(),
     )

@@ -4,12 +4,12 @@ SQL is compared with itself (edges against what the stored references give, ends
 vector store. Repair never invents: it projects again, resolves again, or removes what nothing owns.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tenure.code.resolve import ModuleTable
 from tenure.core import ids
 from tenure.core.memory import Edge, EdgeType, NodeType
+from tenure.ingestion.finding_names import names_of
 from tenure.ingestion.resolving import resolve_batch, store_resolved
 from tenure.ports.records import OutboxKind, Repository
 from tenure.ports.repositories import Database, UnitOfWork
@@ -22,9 +22,14 @@ EXAMPLES_SHOWN = 20
 
 @dataclass(slots=True)
 class Findings:
-    """The differences of one repository. Empty lists mean that truth and projections agree."""
+    """The differences of one repository. Empty lists mean that truth and projections agree.
+
+    `detail` says why the look `is_partial`, empty if it isn't. `names` says what the ids of the examples stand for, as far as
+    SQL knows them; `point_owners` names the owner of each point that differs.
+    """
 
     repository_id: str
+    repository_name: str
     stale_edges: list[Edge] = field(default_factory=list)
     missing_edges: list[Edge] = field(default_factory=list)
     dangling_edges: list[Edge] = field(default_factory=list)
@@ -36,7 +41,14 @@ class Findings:
     owners_to_resolve: set[str] = field(default_factory=set)
     commits_to_project: set[str] = field(default_factory=set)
     profiles_to_project: set[str] = field(default_factory=set)
-    is_partial: str = ""
+    point_owners: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    detail: str = ""
+
+    @property
+    def is_partial(self) -> bool:
+        """True if work was under way, so that differences may be what has not been done yet."""
+        return bool(self.detail)
 
     @property
     def is_clean(self) -> bool:
@@ -56,17 +68,40 @@ class Findings:
         }
 
     def examples(self) -> dict[str, list[str]]:
-        """Some differences of each kind, spelled out."""
-        named = {
-            "stale_edges": map(_edge_text, self.stale_edges),
-            "missing_edges": map(_edge_text, self.missing_edges),
-            "dangling_edges": map(_edge_text, self.dangling_edges),
-            "orphan_points": iter(self.orphan_points),
-            "missing_points": iter(self.missing_points),
-            "outdated_points": iter(self.outdated_points),
-            "missing_vectors": iter(self.missing_vectors),
+        """Some differences of each kind, spelled out, with what they are about beside the ids."""
+        edges = {kind: [self._edge_text(edge) for edge in found] for kind, found in self._edges().items()}
+        return edges | {kind: [self._named(point) for point in found] for kind, found in self._points().items()}
+
+    def shown_nodes(self) -> set[str]:
+        """Ids of the nodes that the examples name."""
+        shown = [edge for found in self._edges().values() for edge in found]
+        return {end for edge in shown for end in (edge.source_id, edge.target_id, edge.owner_id)}
+
+    def shown_points(self) -> dict[str, str]:
+        """The points that the examples name, with their owners."""
+        return {point: self.point_owners.get(point, "") for found in self._points().values() for point in found}
+
+    def _edges(self) -> dict[str, list[Edge]]:
+        return {
+            "stale_edges": self.stale_edges[:EXAMPLES_SHOWN],
+            "missing_edges": self.missing_edges[:EXAMPLES_SHOWN],
+            "dangling_edges": self.dangling_edges[:EXAMPLES_SHOWN],
         }
-        return {kind: _first(texts) for kind, texts in named.items()}
+
+    def _points(self) -> dict[str, list[str]]:
+        return {
+            "orphan_points": self.orphan_points[:EXAMPLES_SHOWN],
+            "missing_points": self.missing_points[:EXAMPLES_SHOWN],
+            "outdated_points": self.outdated_points[:EXAMPLES_SHOWN],
+            "missing_vectors": self.missing_vectors[:EXAMPLES_SHOWN],
+        }
+
+    def _named(self, id: str) -> str:
+        return f"{id} ({self.names[id]})" if id in self.names else id
+
+    def _edge_text(self, edge: Edge) -> str:
+        ends = f"{self._named(edge.source_id)} {edge.type.value} {self._named(edge.target_id)}"
+        return f"{ends}, owner {self._named(edge.owner_id)}"
 
 
 class Verification:
@@ -78,15 +113,16 @@ class Verification:
         self._model = model
 
     async def verify(self, repository: Repository) -> Findings:
-        """Every difference of one repository; reads only. `is_partial` says when a sync or projection is under way,
+        """Every difference of one repository; reads only. It `is_partial` when a sync or projection is under way,
         in which case differences may be work that has not been done yet.
         """
-        findings = Findings(repository.id)
+        findings = Findings(repository.id, repository.name)
         async with self._database.reading(repository.workspace_id) as work:
             await self._check_edges(work, repository, findings)
             await self._check_points(work, repository, findings)
             if await work.outbox.count():
-                findings.is_partial = "projections are still due; run it again when they are done"
+                findings.detail = "projections are still due; run it again when they are done"
+            findings.names = await names_of(work, findings.shown_nodes(), findings.shown_points())
         return findings
 
     async def repair(self, repository: Repository) -> Findings:
@@ -130,7 +166,7 @@ class Verification:
             for edge in file.edges
         }
         if any(not state.is_resolved for state in states):
-            findings.is_partial = "references of some files are still to be resolved"
+            findings.detail = "references of some files are still to be resolved"
         stored = {}
         async for edge in work.edges.export(repository.id):
             if edge.source_id not in nodes or edge.target_id not in nodes:
@@ -146,18 +182,21 @@ class Verification:
     async def _check_points(self, work: UnitOfWork, repository: Repository, findings: Findings) -> None:
         expected = await self._expected_points(work, repository)
         found: set[str] = set()
-        async for point_id, _, _, revision in self._vectors.scan(repository.workspace_id, repository.id):
+        async for point_id, _, owner_id, revision in self._vectors.scan(repository.workspace_id, repository.id):
             found.add(point_id)
             want = expected.get(point_id)
             if want is None:
                 findings.orphan_points.append(point_id)
+                findings.point_owners[point_id] = owner_id
             elif want[2] != revision:
                 findings.outdated_points.append(point_id)
+                findings.point_owners[point_id] = want[1]
                 findings.owners_to_project.add(want[1])
         for point_id, (space, owner, _) in expected.items():
             if point_id in found:
                 continue
             findings.missing_points.append(point_id)
+            findings.point_owners[point_id] = owner
             if space is Space.EPISODE:
                 findings.commits_to_project.add(owner)
             elif space is Space.PROFILE:
@@ -188,11 +227,3 @@ class Verification:
 
 def _key(edge: Edge) -> tuple[str, str, str, str]:
     return edge.owner_id, edge.source_id, edge.type.value, edge.target_id
-
-
-def _edge_text(edge: Edge) -> str:
-    return f"{edge.source_id} {edge.type.value} {edge.target_id} (owner {edge.owner_id})"
-
-
-def _first(texts: Iterable[str]) -> list[str]:
-    return [text for _, text in zip(range(EXAMPLES_SHOWN), texts, strict=False)]

@@ -75,12 +75,17 @@ async def live(request: Request) -> dict[str, str]:
 
 @health.get("/health/ready")
 async def ready(request: Request, caller: KnownCaller) -> Response:
-    """Whether every store answers, with its latency; 503 if one doesn't. Details are for callers only."""
+    """Whether every store, the embedder and the task queue answer, with their latency; 503 if one doesn't. Loads no model.
+
+    Details are for callers only.
+    """
     infrastructure = request.app.state.tenure.infrastructure
     stores = {
         "database": infrastructure.database.check,
         "vectors": infrastructure.vectors.check,
         "graph": infrastructure.graph.check,
+        "embedder": infrastructure.embedder.check,
+        "queue": infrastructure.queue.check,
     }
     report = {name: await probe(check) for name, check in stores.items()}
     failed = [name for name, entry in report.items() if not entry["ok"]]
@@ -92,8 +97,10 @@ async def ready(request: Request, caller: KnownCaller) -> Response:
 
 @health.get("/metrics")
 async def metrics(request: Request, _: CurrentCaller) -> Response:
-    """Prometheus exposition."""
-    return Response(request.app.state.tenure.metrics.render(), media_type=CONTENT_TYPE_LATEST)
+    """Prometheus exposition; answers whatever the stores do."""
+    tenure: Tenure = request.app.state.tenure
+    await tenure.lookout.refresh()
+    return Response(tenure.metrics.render(), media_type=CONTENT_TYPE_LATEST)
 
 
 @locate.get("/locate")

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 
@@ -22,13 +23,17 @@ from tenure.retrieval.sources import Sources
 from tenure.retrieval.tuning import Tuning
 from tenure.runtime.auth import Authentication
 from tenure.runtime.bootstrap import Infrastructure, open_infrastructure
+from tenure.runtime.lookout import Lookout
 from tenure.runtime.metrics import Metrics
+from tenure.runtime.observed import observed
 from tenure.runtime.settings import Settings
 from tenure.workspace.directory import DirectoryService
 
 _LOG = structlog.get_logger("tenure.worker")
 RESUME_SECONDS = 30.0
 """How often work that lost its worker is looked for: leases run out after a minute."""
+_SQLITE_COMPANIONS = ("-wal", "-shm")
+"""Files beside the database that hold what is not in it yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class Tenure:
     impact: ImpactService
     memory: MemoryService
     metrics: Metrics
+    lookout: Lookout
 
     def retrieval_edge(self) -> RetrievalEdge:
         """What the retrieval endpoints need."""
@@ -83,11 +89,12 @@ async def open_tenure(settings: Settings, works: bool = True, tuning: Tuning | N
 
 def assemble(infrastructure: Infrastructure, tuning: Tuning) -> Tenure:
     """The services with their ports in place; opens and starts nothing."""
+    metrics = Metrics()
+    infrastructure = observed(infrastructure, metrics)
     database, clock = infrastructure.database, infrastructure.clock
     authentication = Authentication(
         database.directory, clock, trusts_loopback=infrastructure.settings.server.is_loopback
     )
-    metrics = Metrics()
     memory = MemoryService(database, infrastructure.cache, clock)
     ingestion = _ingestion(infrastructure)
     retrieval = _retrieval(infrastructure, ingestion, memory, tuning)
@@ -101,7 +108,17 @@ def assemble(infrastructure: Infrastructure, tuning: Tuning) -> Tenure:
         impact=ImpactService(database),
         memory=memory,
         metrics=metrics,
+        lookout=Lookout(database, _places(infrastructure.settings), clock, metrics),
     )
+
+
+def _places(settings: Settings) -> dict[str, list[Path]]:
+    """The files and folders of the stores that lie on this machine."""
+    places = {"vectors": [settings.vectors_path]}
+    file = settings.database_path
+    if file is not None:
+        places["database"] = [file, *(file.with_name(file.name + suffix) for suffix in _SQLITE_COMPANIONS)]
+    return places
 
 
 def _ingestion(infrastructure: Infrastructure) -> IngestionService:

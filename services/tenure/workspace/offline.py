@@ -22,7 +22,7 @@ from tenure.workspace.home_lock import exclusive
 from tenure.workspace.server import serve
 
 T = TypeVar("T")
-STORES = ("database", "vectors", "graph")
+STORES = ("database", "vectors", "graph", "embedder")
 
 
 def run_server(settings: Settings, stop_when_idle: bool) -> None:

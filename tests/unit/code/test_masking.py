@@ -1,4 +1,4 @@
-"""One call masks what a writer may store, by what the file is; key files are told by their path (case 19)."""
+"""One call masks what a writer may store, by what the file is; key files are told by their path."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Memories age by what they are, within bounds, and never by how often anyone looked (case 18)."""
+"""Memories age by what they are, within bounds, and never by how often anyone looked."""
 
 import math
 from datetime import UTC, datetime, timedelta, timezone

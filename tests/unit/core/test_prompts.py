@@ -1,4 +1,4 @@
-"""Retrieved text stays data: it can't close its fence, speak as the system or fake a heading (case 15)."""
+"""Retrieved text stays data: it can't close its fence, speak as the system or fake a heading."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Signals nudge the order within bounds; they never overturn a clear match (case 18)."""
+"""Signals nudge the order within bounds; they never overturn a clear match."""
 
 import math
 

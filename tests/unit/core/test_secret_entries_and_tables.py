@@ -1,4 +1,4 @@
-"""A value before its name, and a column under a password's header, are masked; what only looks alike is not (case 19)."""
+"""A value before its name, and a column under a password's header, are masked; what only looks alike is not."""
 
 import pytest
 from hypothesis import given, settings

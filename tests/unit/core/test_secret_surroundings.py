@@ -1,4 +1,4 @@
-"""Passwords in blocks, lists, tables, sentences and command lines are masked; what only speaks of them is not (case 19)."""
+"""Passwords in blocks, lists, tables, sentences and command lines are masked; what only speaks of them is not."""
 
 import pytest
 

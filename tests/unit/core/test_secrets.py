@@ -1,4 +1,4 @@
-"""Secrets are masked in place, ordinary text is left alone (case 19). Keys are put together here: none stands in the file."""
+"""Secrets are masked in place, ordinary text is left alone. Keys are put together here: none stands in the file."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,14 +1,19 @@
 """The pure parts of the command line: where options may stand, what is waited for, what `watch` notices."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
+from typer.testing import CliRunner
 
 from tenure.core.errors import InvalidInput
-from tenure.workspace.cli.context import escape, parse_flags, profile_of
+from tenure.workspace.cli import bench, main
+from tenure.workspace.cli.context import Session, escape, parse_flags, profile_of
 from tenure.workspace.cli.index import next_step
 from tenure.workspace.cli.main import options_first
 from tenure.workspace.cli.watching import is_worth_a_sync, linked_git_folder
@@ -124,3 +129,45 @@ def test_watch_follows_a_linked_work_tree_to_its_git_folder(tmp_path: Path) -> N
 def test_a_pointer_to_nowhere_is_passed_over(tmp_path: Path, text: str) -> None:
     (tmp_path / ".git").write_text(text)
     assert linked_git_folder(tmp_path) is None
+
+
+LONG = "services/shop/basket/with_a_folder_of_some_length/and_a_file_whose_name_is_not_short_either.py:1234"
+HEADINGS = ("relevance", "where", "what", "why")
+ROWS = [("0.98", LONG, "Basket.total_with_taxes", "name, text, history"), ("0.51", "a.py:7", "a", "name")]
+
+
+def _table(width: int, *, is_terminal: bool) -> str:
+    told = io.StringIO()
+    console = Console(
+        file=told, width=width, soft_wrap=True, force_terminal=is_terminal, color_system=None, _environ={}
+    )
+    Session(console=console).table(HEADINGS, ROWS, "nothing")
+    return told.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_narrow_terminal_shows_every_character_of_a_place_up_to_its_line_number(width: int) -> None:
+    lines = _table(width, is_terminal=True).splitlines()
+    start, end = lines[0].index("where"), lines[0].index("what")
+    folded = "".join(line[start:end].strip() for line in lines[1 : next(i for i, x in enumerate(lines) if "0.51" in x)])
+    assert folded == LONG
+    assert "\N{HORIZONTAL ELLIPSIS}" not in "".join(lines)
+
+
+def test_in_a_pipe_each_hit_is_one_whole_line() -> None:
+    lines = _table(80, is_terminal=False).splitlines()
+    assert [line.split() for line in lines[1:]] == [
+        ["0.98", LONG, "Basket.total_with_taxes", "name,", "text,", "history"],
+        ["0.51", "a.py:7", "a", "name"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("app", "words"),
+    [(main.app, []), (main.app, ["search"]), (main.app, ["verify"]), (bench.app, []), (bench.app, ["index"])],
+)
+def test_a_short_h_asks_for_help_wherever_the_long_one_does(app: typer.Typer, words: list[str]) -> None:
+    short, long = (CliRunner().invoke(app, [*words, option]) for option in ("-h", "--help"))
+    assert short.exit_code == 0
+    assert short.output == long.output
+    assert "Usage" in short.output

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from tenure.core.commands import Command, RunJob
-from tenure.core.errors import RecordConflict
+from tenure.core.errors import RecordConflict, StoreUnavailable
 from tenure.ports.task_queue import Handler
 
 LANES = {"embed": 1, "index": 2, "project": 2}
@@ -51,6 +51,12 @@ class InProcessTaskQueue:
     async def drain(self) -> None:
         """Return when no command waits or runs; needs a started queue if any waits."""
         await self._idle.wait()
+
+    async def check(self) -> str:
+        """How many commands wait and run; `StoreUnavailable` while nothing is delivered."""
+        if self._handler is None:
+            raise StoreUnavailable("the task queue delivers nothing: it was closed, or not started; restart the server")
+        return f"in this process: {len(self._commands)} wait, {len(self._running)} run"
 
     async def close(self) -> None:
         """Stop delivery and cancel what runs; cancelled commands wait again, ahead of the others."""

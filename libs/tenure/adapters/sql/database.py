@@ -23,10 +23,11 @@ from tenure.adapters.sql.outbox import SqlOutbox
 from tenure.adapters.sql.queries import SqlQueryLog
 from tenure.adapters.sql.repositories import SqlRepositories
 from tenure.adapters.sql.schema import HEAD
+from tenure.adapters.sql.totals import stored_totals
 from tenure.adapters.sql.transaction import Transaction
 from tenure.adapters.sql.vendor_errors import translated
 from tenure.core.errors import StoreUnavailable
-from tenure.ports.records import IndexCounts, IndexGaps
+from tenure.ports.records import IndexCounts, IndexGaps, StoredTotals
 
 
 class SqlUnitOfWork:
@@ -128,6 +129,11 @@ class SqlDatabase:
                 raise
         finally:
             await connection.close()
+
+    async def totals(self) -> StoredTotals:
+        """What all workspaces hold together and what waits."""
+        async with self.read("") as transaction:
+            return await stored_totals(transaction)
 
     async def check(self) -> str:
         """What answers and at which migration; `StoreUnavailable` when the schema is not the one of this version."""

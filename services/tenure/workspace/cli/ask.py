@@ -1,7 +1,9 @@
 """Commands that ask: retrieve, search, prompt, impact."""
 
+import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +17,8 @@ from tenure.core.context import (
     MIN_LIMIT,
     IncludeTests,
 )
-from tenure.core.errors import InvalidInput
+from tenure.core.errors import InvalidInput, TenureError
+from tenure.workspace.cli.client import ServerClient
 from tenure.workspace.cli.context import Session, exits, session_of
 
 PANEL = "Ask"
@@ -55,7 +58,7 @@ def retrieve(
     """What a model should see for this task: items with reasons, inside a token budget."""
     session = session_of(context)
     body = _scoped(query, limit, file, folder, tests) | {"max_tokens": max_tokens, "explain": explain}
-    bundle = _post(session, "context", body, repo)
+    bundle = _asked(session, "context", body, repo)
     session.show(bundle, lambda: _print_bundle(session, bundle, with_parts=explain, with_text=text))
 
 
@@ -71,7 +74,7 @@ def search(
 ) -> None:
     """Where something is: hits without their text."""
     session = session_of(context)
-    found = _post(session, "search", _scoped(query, limit, file, folder, tests), repo)
+    found = _asked(session, "search", _scoped(query, limit, file, folder, tests), repo)
 
     def text() -> None:
         session.line(f"{found['result']}: {len(found['hits'])} places")
@@ -90,7 +93,10 @@ def search(
 def prompt(context: typer.Context, query: Query, max_tokens: MaxTokens = DEFAULT_MAX_TOKENS) -> None:
     """The finished prompt for this task."""
     session = session_of(context)
-    rendered = _post(session, "prompt", {"query": _read(query), "max_tokens": max_tokens})
+    client = session.client()
+    workspace_id = client.workspace(session.workspace, Path.cwd())
+    body = {"query": _read(query), "max_tokens": max_tokens}
+    rendered = client.call("POST", f"/v1/workspaces/{workspace_id}/prompt", body)
 
     def text() -> None:
         for message in rendered["messages"]:
@@ -144,9 +150,11 @@ def _scoped(
     }
 
 
-def _post(session: Session, endpoint: str, body: dict[str, Any], repositories: list[str] | None = None) -> Any:
+def _asked(session: Session, endpoint: str, body: dict[str, Any], repositories: list[str] | None) -> Any:
+    """The answer of all repositories of the workspace, or of those that are named."""
     client = session.client()
-    workspace = f"/v1/workspaces/{client.workspace(session.workspace, Path.cwd())}"
+    workspace_id = client.workspace(session.workspace, Path.cwd())
+    workspace = f"/v1/workspaces/{workspace_id}"
     if repositories:
         known = {one["name"]: one["id"] for one in client.call("GET", f"{workspace}/repositories")}
         unknown = next((name for name in repositories if name not in known), None)
@@ -155,7 +163,24 @@ def _post(session: Session, endpoint: str, body: dict[str, Any], repositories: l
                 f"no repository {unknown!r} in this workspace; it has {', '.join(sorted(known)) or 'none'}"
             )
         body = {**body, "repository_ids": [known[name] for name in repositories]}
-    return client.call("POST", f"{workspace}/{endpoint}", body)
+    answer = client.call("POST", f"{workspace}/{endpoint}", body)
+    if not repositories and len(answer["freshness"]) > 1:
+        _tell_how_to_narrow(session, client, workspace_id, answer)
+    return answer
+
+
+def _tell_how_to_narrow(session: Session, client: ServerClient, workspace_id: str, answer: Any) -> None:
+    """Who asks from inside one of several repositories may have meant that one."""
+    names = {one["repository_id"]: one["name"] for one in answer["freshness"]}
+    # What can't be found out is not worth losing the answer for.
+    with suppress(TenureError):
+        here = client.locate_in(workspace_id, Path.cwd())
+        if here in names:
+            session.note(
+                f"all {len(names)} repositories of this workspace answer; --repo {shlex.quote(names[here])} asks only "
+                "the one of this folder",
+                "dim",
+            )
 
 
 def _read(query: str) -> str:

@@ -16,9 +16,9 @@ from tenure.workspace.bench.localize import Outcome
 from tenure.workspace.bench.localize import localize as measure_localize
 from tenure.workspace.bench.report import BenchReport
 from tenure.workspace.bench.retrieve import DEFAULT_CACHE, QUESTIONS, bench_retrieve
-from tenure.workspace.cli.context import exits, session_of
+from tenure.workspace.cli.context import HELP, exits, session_of
 
-app = typer.Typer(help="Measure, with a baseline of the same run.", no_args_is_help=True)
+app = typer.Typer(help="Measure, with a baseline of the same run.", no_args_is_help=True, context_settings=HELP)
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Records = Annotated[Path, typer.Argument(help="Records, one JSON object a line.")]
 Clones = Annotated[Path, typer.Option("--repos", help="Folder with bare clones as owner+name/repo.")]

@@ -51,6 +51,11 @@ class ServerClient:
         found = self.call("GET", "/v1/locate", query={"path": str(path)})
         return (found[0]["workspace_id"], found[0]["repository_id"]) if found else None
 
+    def locate_in(self, workspace_id: str, path: Path) -> str | None:
+        """The repository of this workspace whose tree holds `path`."""
+        found = self.call("GET", "/v1/locate", query={"path": str(path)})
+        return next((one["repository_id"] for one in found if one["workspace_id"] == workspace_id), None)
+
     def workspaces(self) -> list[Mapping[str, Any]]:
         """The workspaces that the caller sees, by name."""
         found: list[Mapping[str, Any]] = self.call("GET", "/v1/workspaces")

@@ -19,7 +19,11 @@ from tenure.workspace.local_server import find_or_start, fingerprint
 
 EXIT_PROBLEM, EXIT_USAGE = 1, 2
 """1: something is wrong with the stores, or with what was found; 2: the request can't be served as it stands."""
+MAX_ROW_WIDTH = 100_000
+"""Characters of a row in a pipe: beyond the longest path and title together."""
 P = ParamSpec("P")
+HELP = {"help_option_names": ["-h", "--help"]}
+"""The context settings of every app: `-h` is `--help`, in commands and groups below as well."""
 
 
 @dataclass(slots=True)
@@ -55,22 +59,31 @@ class Session:
             text()
 
     def table(self, columns: Sequence[str], rows: Sequence[Sequence[object]], empty: str) -> None:
-        """Print rows below their headings, or what to do where there are none. Cells are text, never markup."""
+        """Print rows below their headings, or what to do where there are none. Cells are text, never markup.
+
+        Nothing is cut off: what is too wide for a terminal goes on in the line below, and elsewhere a row is a line.
+        """
         if not rows:
             self.console.print(empty, markup=False, style="dim")
             return
-        table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for column in columns:
+            table.add_column(column, overflow="fold")
         for row in rows:
             table.add_row(*(escape(cell) for cell in row))
-        self.console.print(table)
+        if not self.console.is_terminal:
+            # Whoever reads a pipe wants a row a line, however wide.
+            unbounded = self.console.options.update(max_width=MAX_ROW_WIDTH)
+            table.width = self.console.measure(table, options=unbounded).maximum
+        self.console.print(table, soft_wrap=False, crop=False)
 
     def line(self, text: str, style: str | None = None) -> None:
         """Print a line of text, never markup."""
         self.console.print(escape(text), style=style, highlight=False)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, style: str | None = "yellow") -> None:
         """Tell something beside the answer, on standard error."""
-        self.notes.print(f"tenure: {text}", markup=False, style="yellow", highlight=False)
+        self.notes.print(f"tenure: {escape(text)}", style=style, highlight=False)
 
 
 def escape(cell: object) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from tenure.core.errors import InvalidInput, RecordConflict, StoreUnavailable
 from tenure.workspace.cli.client import ServerClient
 from tenure.workspace.cli.context import EXIT_PROBLEM, Session, exits, session_of
+from tenure.workspace.cli.updates import Updates
 from tenure.workspace.cli.watching import changes
 
 PANEL = "Index"
@@ -42,7 +44,8 @@ def index(
     """Index the repository that holds a folder, or bring its index up to date."""
     session = session_of(context)
     client = session.client()
-    repository, base = _registered(client, session, path, tree)
+    workspace_id, repository = _registered(client, session, path, tree)
+    base = f"/v1/workspaces/{workspace_id}/repositories/{repository['id']}"
     client.call("POST", f"{base}/index", {"full": full})
     state = _follow(client, session, base, dense) if wait else client.call("GET", f"{base}/status")
 
@@ -88,12 +91,10 @@ def jobs(context: typer.Context, limit: Annotated[int, typer.Option(min=1, max=1
 
 @exits
 def watch(context: typer.Context, path: Tree = Path()) -> None:
-    """Keep the index of a tree up to date until interrupted; notices edits and git operations."""
+    """Keep the index of a tree up to date until interrupted; notices edits and git operations, and tells each update."""
     session = session_of(context)
-    repository, base = _registered(session.client(), session, path, None)
-    root = Path(repository["root"])
-    _sync(session, base)
-    asyncio.run(_watch(session, root, base))
+    workspace_id, repository = _registered(session.client(), session, path, None)
+    asyncio.run(_watch(session, workspace_id, repository))
     session.line("stopped watching")
 
 
@@ -110,37 +111,35 @@ def remove(context: typer.Context, path: Tree = Path()) -> None:
     session.show({"removed": repository_id}, lambda: session.line("removed from the index"))
 
 
-async def _watch(session: Session, root: Path, base: str) -> None:
+async def _watch(session: Session, workspace_id: str, repository: Any) -> None:
     """Until Ctrl-C, which lets a request that is under way end; a second one does not wait for it.
 
     By an event, not by cancelling: a cancellation that arrives together with a change can get lost in the watcher.
     """
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    stop, stop_thread, loop = asyncio.Event(), threading.Event(), asyncio.get_running_loop()
 
     def end() -> None:
         stop.set()
+        stop_thread.set()
         loop.remove_signal_handler(signal.SIGINT)
 
     loop.add_signal_handler(signal.SIGINT, end)
+    root = Path(repository["root"])
+    updates = Updates(session, workspace_id, repository, stop_thread)
     session.line(f"watching {root}; Ctrl-C ends")
-    async for _ in changes(root, session.settings().home, stop):
-        await asyncio.to_thread(_sync, session, base)
+    # The watcher has to stand before the first update looks at the tree; it keeps what changes while one is under way.
+    first = asyncio.create_task(asyncio.to_thread(updates.run))
+    async for changed in changes(root, session.settings().home, stop):
+        await first
+        await asyncio.to_thread(updates.run, changed)
+    await first
 
 
-def _sync(session: Session, base: str) -> None:
-    """Ask for an index job. The server may have stopped for being idle: it is found, or started, every time."""
-    try:
-        session.client().call("POST", f"{base}/index", {})
-    except StoreUnavailable as error:
-        session.note(f"{error}; the next change tries again")
-
-
-def _registered(client: ServerClient, session: Session, path: Path, tree: str | None) -> tuple[Any, str]:
-    """The repository that holds a folder, and the base of its endpoints."""
+def _registered(client: ServerClient, session: Session, path: Path, tree: str | None) -> tuple[str, Any]:
+    """The workspace, and the repository of it that holds a folder."""
     workspace_id = _workspace_for(client, session, path.resolve())
     body = {"path": str(path.absolute()), "tree": tree}
-    repository = client.call("POST", f"/v1/workspaces/{workspace_id}/repositories", body)
-    return repository, f"/v1/workspaces/{workspace_id}/repositories/{repository['id']}"
+    return workspace_id, client.call("POST", f"/v1/workspaces/{workspace_id}/repositories", body)
 
 
 def _workspace_for(client: ServerClient, session: Session, path: Path) -> str:

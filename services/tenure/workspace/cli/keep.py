@@ -134,9 +134,9 @@ def _show_rows(session: Session, rows: Any, *columns: str) -> None:
 def _print_findings(session: Session, found: list[Any]) -> None:
     for entry in found:
         state = "clean" if entry["is_clean"] else ", ".join(f"{n} {k}" for k, n in entry["counts"].items() if n)
-        session.line(f"{entry['repository_id']}: {state}")
+        session.line(f"{entry['repository_name']} ({entry['repository_id']}): {state}")
         if entry["is_partial"]:
-            session.line(f"  {entry['is_partial']}", "yellow")
+            session.line(f"  partial: {entry['detail']}", "yellow")
         for kind, examples in entry["examples"].items():
             for example in examples:
                 session.line(f"  {kind}: {example}")

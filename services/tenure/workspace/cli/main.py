@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from tenure.runtime.collector import collect_seldom
 from tenure.workspace.cli import ask, index, keep, serve
-from tenure.workspace.cli.context import Session, exits, parse_flags, profile_of
+from tenure.workspace.cli.context import HELP, Session, exits, parse_flags, profile_of
 from tenure.workspace.cli.heavy import bench_app
 
 _ANYWHERE = {"--json": 0, "--workspace": 1, "-w": 1, "--home": 1}
@@ -50,7 +50,7 @@ app = typer.Typer(
     epilog=_EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
 )
 
 

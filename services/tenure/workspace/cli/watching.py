@@ -13,18 +13,18 @@ _TELLING = frozenset({"HEAD", "refs", "packed-refs", "index"})
 """What changes inside git's folder when the tree or its history did; the rest is bookkeeping."""
 
 
-async def changes(root: Path, home: Path, stop: asyncio.Event) -> AsyncIterator[None]:
-    """One item for each burst of changes that may concern the index of this tree, until `stop` is set."""
+async def changes(root: Path, home: Path, stop: asyncio.Event) -> AsyncIterator[frozenset[Path]]:
+    """The changed paths of each burst of changes that may concern the index of this tree, until `stop` is set."""
     git_folder = linked_git_folder(root)
     watched = [root] if git_folder is None else [root, git_folder]
 
     def is_wanted(_: watchfiles.Change, changed: str) -> bool:
         return is_worth_a_sync(Path(changed), root, git_folder, home)
 
-    async for _ in watchfiles.awatch(
+    async for burst in watchfiles.awatch(
         *watched, watch_filter=is_wanted, stop_event=stop, step=STEP_MS, debounce=DEBOUNCE_MS
     ):
-        yield None
+        yield frozenset(Path(changed) for _, changed in burst)
 
 
 def is_worth_a_sync(changed: Path, root: Path, git_folder: Path | None, home: Path) -> bool:
