@@ -132,7 +132,7 @@ async def test_indexes_that_edge_lost_with_a_segment_are_made_again(folder, poin
     only(folder, "segments/*/version.info").unlink()
     store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
     assert await store.count(WORKSPACE) == 1
-    assert len(store._shard.info().payload_schema) == 6
+    assert len(store._shard.info().payload_schema) == 5
     await store.close()
 
 

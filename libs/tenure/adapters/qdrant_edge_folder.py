@@ -52,7 +52,6 @@ FORMAT = 2
 _WAY_OUT = "run `tenure rebuild --offline`, which fills it again from SQL"
 _KEYWORD_FIELDS = ("scope", "repository", "owner", "language")
 _PREFIX_FIELDS = ("path",)
-_INTEGER_FIELDS = ("revision",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,10 +246,10 @@ def _drop_half_written(shard: EdgeShard) -> None:
 
 
 def _indexes() -> Iterator[tuple[str, PayloadSchemaType | KeywordIndexParams]]:
-    """The fields that are filtered by; a filter on any other reads the payload of every point."""
+    """The fields that are filtered by; a filter on any other reads the payload of every point that the rest leaves, as
+    of the few points of an owner for their revision.
+    """
     for field in _KEYWORD_FIELDS:
         yield field, PayloadSchemaType.Keyword
     for field in _PREFIX_FIELDS:
         yield field, KeywordIndexParams(prefix=True)
-    for field in _INTEGER_FIELDS:
-        yield field, PayloadSchemaType.Integer

@@ -13,10 +13,10 @@ from tenure.code.prepare import PARSER_VERSION
 from tenure.core.commands import Project
 from tenure.core.errors import GitRefused
 from tenure.core.memory import ParseStatus
-from tenure.ingestion.ahead import one_ahead
+from tenure.ingestion.ahead import ahead
 from tenure.ingestion.episodes import Episodes
 from tenure.ingestion.lease import LeasedJob
-from tenure.ingestion.plan import SyncPlan, batches, by_path, is_same, plan_sync
+from tenure.ingestion.plan import SyncPlan, batches, by_path, code_first, is_same, plan_sync
 from tenure.ingestion.resolving import Resolver
 from tenure.ports.clock import Clock
 from tenure.ports.records import FileState, LeftOut, Repository, RepositoryKind
@@ -26,6 +26,8 @@ from tenure.ports.task_queue import TaskQueue
 
 Prepare = Callable[[Sequence[PrepareRequest]], Awaitable[list[PreparedFile]]]
 """Parses files beside the event loop; results in the order of the requests."""
+BATCHES_AHEAD = 8
+"""Batches that are prepared while one is stored: as long as it takes to resolve the references of a large tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,10 @@ class Indexing:
         left_out = list(discovery.left_out)
         parsed = failed = 0
         pending = len(plan.suspects)
-        async with aclosing(one_ahead(batches(plan.suspects), partial(self._prepared, repository))) as batches_prepared:
-            async for requests, prepared in batches_prepared:
+        code, rest = code_first(plan.suspects)
+        in_order = [*batches(code), *batches(rest)]
+        async with aclosing(ahead(in_order, partial(self._prepared, repository), BATCHES_AHEAD)) as made:
+            async for requests, prepared in made:
                 pending -= len(requests)
                 written = await self._store(repository, leased, states, prepared, pending)
                 parsed += len(written)
@@ -131,6 +135,8 @@ class Indexing:
                 left_out += [
                     replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None
                 ]
+                if 0 < pending == len(rest) and not plan.removed:
+                    await self._resolver.run(repository, leased)
         await self._remove(repository, leased, plan)
         await self._resolver.run(repository, leased)
         commits, problem = 0, ""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from tenure.code.languages.registry import NOTEBOOK, PYTHON, language_of
 from tenure.code.model import Candidate
 from tenure.ports.records import FileState
 
@@ -10,6 +11,8 @@ BATCH_FILES = 500
 """Files of one transaction: large enough to amortise its cost, small enough that a kill loses a few seconds of work."""
 BATCH_BYTES = 8 * 1024 * 1024
 """Source bytes of one transaction, for the same reason."""
+_CODE = frozenset({PYTHON, NOTEBOOK})
+"""Languages whose references are resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,17 @@ def plan_sync(
         unchanged=len(candidates) - len(suspects),
         is_full=is_full,
     )
+
+
+def code_first(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+    """(what looks like source code by its name, all else), each in order: references can be resolved while the rest is
+    prepared. Code that only its first line tells comes with the rest, and is resolved later.
+    """
+    code: list[Candidate] = []
+    rest: list[Candidate] = []
+    for candidate in candidates:
+        (code if language_of(candidate.path) in _CODE else rest).append(candidate)
+    return code, rest
 
 
 def batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from tenure.code import resolve
 from tenure.code.model import PreparedFile, ResolvedFile
-from tenure.ingestion.ahead import one_ahead
+from tenure.ingestion.ahead import ahead
 from tenure.ingestion.lease import LeasedJob
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database, UnitOfWork
@@ -71,7 +71,7 @@ class Resolver:
             # In a thread: hundreds of files take longer than the event loop may be held up.
             return start, await asyncio.to_thread(resolve_batch, repository.workspace_id, references, table)
 
-        async with aclosing(one_ahead(range(0, len(due), RESOLVE_BATCH), resolved)) as batches:
+        async with aclosing(ahead(range(0, len(due), RESOLVE_BATCH), resolved)) as batches:
             async for start, files in batches:
                 async with self._database.writing(repository.workspace_id) as work:
                     await leased.keep(work, resolving=len(due) - start)
