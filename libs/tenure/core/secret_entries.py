@@ -16,16 +16,19 @@ from tenure.core.secret_names import (
     is_configured_value,
     is_weak_value,
 )
+from tenure.core.secret_phrases import phrase_at
 from tenure.core.secret_shapes import is_placeholder
 
 _SEPARATOR = r"[^\S\n]{0,8}[:=][^\S\n]{0,8}"
+_KIND = r"(?:(?:parameter|param|option|setting|variable|var|env|environment|attribute|attr|property|prop|field|config|item)[_-]?)?"
+"""`ParameterKey` and `ParameterValue`, `option_name` and `value`: what the entry holds may be part of its keys."""
 _NAME = re.compile(
-    rf"(?<![\w-])(?P<key_quote>[\"']?)(?:name|key)(?P=key_quote){_SEPARATOR}(?P<quote>\\?[\"']?)[\w./-]{{0,64}}?"
-    rf"(?:(?P<strong>{STRONG_NAME})|{WEAK_NAME}){NAME_END}(?P=quote)(?=[^\S\n]*(?:[,;}}\]>#]|/[/>]|$)|[^\S\n]+[\w:.-]+=|\s+value)",
+    rf"(?<![\w-])(?P<key_quote>[\"']?){_KIND}(?:name|key)(?P=key_quote){_SEPARATOR}(?P<quote>\\?[\"']?)[\w./-]{{0,64}}?"
+    rf"(?:(?P<strong>{STRONG_NAME})|{WEAK_NAME}){NAME_END}(?P=quote)(?=[^\S\n]*(?:[,;}}\]>#]|/[/>]|$)|[^\S\n]+[\w:.-]+=|\s+{_KIND}value)",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    rf"(?<![\w-])(?P<key_quote>[\"']?)value(?P=key_quote){_SEPARATOR}"
+    rf"(?<![\w-])(?P<key_quote>[\"']?){_KIND}value(?P=key_quote){_SEPARATOR}"
     r"(?:(?P<quote>\\?[\"'])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
     r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
     re.IGNORECASE,
@@ -47,7 +50,10 @@ def entry_secrets(text: str, start: int, end: int, strictness: Strictness) -> It
         return
     for name in _NAME.finditer(text, start, end):
         for value in (*_beside(text, start, end, name), *_siblings(text, start, end, name)):
-            yield from _secrets(text, value, is_strong=name["strong"] is not None, strictness=strictness)
+            is_strong = name["strong"] is not None
+            yield from _secrets(text, value, is_strong=is_strong, strictness=strictness)
+            if is_strong and strictness is Strictness.CONFIGURATION and value["bare"] is not None:
+                yield from _phrase(text, value.start("bare"))
 
 
 def _beside(text: str, start: int, end: int, name: re.Match[str]) -> Iterator[re.Match[str]]:
@@ -132,6 +138,13 @@ def _secrets(text: str, value: re.Match[str], *, is_strong: bool, strictness: St
         bare = bare.rstrip(",;:)]}")
         if bare and _is_secret(bare, is_quoted=False, is_strong=is_strong, strictness=strictness):
             yield value.start("bare"), value.start("bare") + len(bare)
+
+
+def _phrase(text: str, begin: int) -> Iterator[tuple[int, int]]:
+    line_end = text.find("\n", begin)
+    phrase = phrase_at(text, begin, len(text) if line_end < 0 else line_end)
+    if phrase is not None:
+        yield phrase
 
 
 def _is_secret(value: str, *, is_quoted: bool, is_strong: bool, strictness: Strictness) -> bool:

@@ -6,6 +6,7 @@ A header is the first line of its table. The names are those of `secret_names`.
 import re
 from collections.abc import Iterator, Sequence
 
+from tenure.core.secret_descriptions import is_description
 from tenure.core.secret_names import (
     MIN_TOLD_CHARS,
     NAME_END,
@@ -13,7 +14,6 @@ from tenure.core.secret_names import (
     WEAK_NAME,
     is_configured_value,
     is_told,
-    is_type,
     is_weak_value,
 )
 from tenure.core.secret_shapes import is_placeholder
@@ -165,7 +165,7 @@ def _csv_cells(text: str, start: int, end: int, delimiter: str) -> Iterator[Span
 
 
 def _is_csv_secret(value: str, *, is_strong: bool, is_tight: bool) -> bool:
-    if is_placeholder(value) or is_type(value):
+    if is_placeholder(value) or is_description(value):
         return False
     if not is_strong:
         return is_weak_value(value, is_plain=True) and not any(c.isspace() for c in value)

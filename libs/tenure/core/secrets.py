@@ -14,6 +14,7 @@ from tenure.core import secret_shapes as shapes
 from tenure.core.secret_blocks import block_secrets
 from tenure.core.secret_entries import entry_secrets
 from tenure.core.secret_names import NAME_MARKS, Strictness, bare_secrets, named_secrets
+from tenure.core.secret_phrases import phrase_secrets
 from tenure.core.secret_tables import table_secrets
 
 Span = tuple[int, int]
@@ -147,6 +148,8 @@ def _surrounded(scan: _Scan, named: set[Span], long_worded: set[Span], strictnes
         yield from block_secrets(scan.text, start, end, strictness)
         yield from entry_secrets(scan.text, start, end, strictness)
         yield from table_secrets(scan.text, start, end)
+        if strictness is Strictness.CONFIGURATION:
+            yield from phrase_secrets(scan.text, start, end)
     if strictness is not Strictness.DOCUMENT:
         for start, end in long_worded:
             yield from bare_secrets(scan.text, start, end)
