@@ -6,11 +6,15 @@ from tenure.core.secret_shapes import is_placeholder
 
 _MAX_CHARS = 64
 """Longer text is no type, date or quantity."""
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?"
+    r"|dec(?:ember)?)\.?"
+)
 _DATE_LIST = (
     r"\d{4}[-/.]\d{1,2}(?:[-/.]\d{1,2})?(?:[T ]\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?\s?(?:Z|UTC|GMT|[+-]\d{2}:?\d{2})?)?",
     r"\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2})",
-    r"(?:\d{1,2}(?:st|nd|rd|th)?[-/. ]{1,2})?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
-    r"(?:[-/., ]{1,2}\d{1,2}(?:st|nd|rd|th)?)?(?:[-/., ]{1,2}\d{4})?",
+    rf"(?=.*\d)(?:{_DAY}[-/. ]{{1,2}})?{_MONTH}(?:[-/., ]{{1,2}}{_DAY})?(?:[-/., ]{{1,2}}\d{{4}})?",
     r"\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?",
     r"(?:q|h)[1-4](?:[-/. ]?\d{2,4})?",
 )
@@ -25,9 +29,9 @@ _QUANTITY = (
     r"(?:(?:min|max|minimum|maximum|at least|at most|up to|every|after|about|over|under|[<>=~≥≤]{1,2})[-:. ]{0,2})?"
     rf"{_AMOUNT}(?:[- ]?{_UNIT}(?:s|\(s\))?)?(?:[- ](?:ago|old|left|min|max|or more|or less|rotation|expiry|policy|limit|long))?\.?"
 )
+_NUMBERED = "sha|md|base|argon|pbkdf|utf|hmac|aes|oauth|n?varchar|u?int|string|text|char|scram|rfc|iso|x|v|h|step|section|table|note"
 _KIND_LIST = (
-    r"(?:sha|md|base|argon|pbkdf|utf|hmac|aes|oauth|n?varchar|u?int|string|text|char|scram|rfc|iso|x|v|h|step|section|table|note)"
-    r"[-_]?\d[\w.-]*",
+    rf"(?:{_NUMBERED})[-_]?\d[\w.-]*",
     r"(?:fido|saml|krb|kerberos|ntlmv|ldapv|tlsv?|u2f|2fa|mfa|totp|ipv)[-_ ]?\d{0,2}(?:\.\d)?",
     r"bcrypt.*",
     r"[a-z]+://.*",

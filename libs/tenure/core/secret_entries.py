@@ -20,15 +20,15 @@ from tenure.core.secret_phrases import phrase_at
 from tenure.core.secret_shapes import is_placeholder
 
 _SEPARATOR = r"[^\S\n]{0,8}[:=][^\S\n]{0,8}"
-_KIND = r"(?:(?:parameter|param|option|setting|variable|var|env|environment|attribute|attr|property|prop|field|config|item)[_-]?)?"
+ENTRY_KIND = r"(?:(?:parameter|param|option|setting|variable|var|env|environment|attribute|attr|property|prop|field|config|item)[_-]?)?"
 """`ParameterKey` and `ParameterValue`, `option_name` and `value`: what the entry holds may be part of its keys."""
 _NAME = re.compile(
-    rf"(?<![\w-])(?P<key_quote>[\"']?){_KIND}(?:name|key)(?P=key_quote){_SEPARATOR}(?P<quote>\\?[\"']?)[\w./-]{{0,64}}?"
-    rf"(?:(?P<strong>{STRONG_NAME})|{WEAK_NAME}){NAME_END}(?P=quote)(?=[^\S\n]*(?:[,;}}\]>#]|/[/>]|$)|[^\S\n]+[\w:.-]+=|\s+{_KIND}value)",
+    rf"(?<![\w-])(?P<key_quote>[\"']?){ENTRY_KIND}(?:name|key)(?P=key_quote){_SEPARATOR}(?P<quote>\\?[\"']?)[\w./-]{{0,64}}?"
+    rf"(?:(?P<strong>{STRONG_NAME})|{WEAK_NAME}){NAME_END}(?P=quote)(?=[^\S\n]*(?:[,;}}\]>#]|/[/>]|$)|[^\S\n]+[\w:.-]+=|\s+{ENTRY_KIND}value)",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    rf"(?<![\w-])(?P<key_quote>[\"']?){_KIND}value(?P=key_quote){_SEPARATOR}"
+    rf"(?<![\w-])(?P<key_quote>[\"']?){ENTRY_KIND}value(?P=key_quote){_SEPARATOR}"
     r"(?:(?P<quote>\\?[\"'])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
     r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
     re.IGNORECASE,
@@ -126,17 +126,17 @@ def _lines_below(text: str, end: int) -> Iterator[int]:
 def _secrets(text: str, value: re.Match[str], *, is_strong: bool, strictness: Strictness) -> Iterator[tuple[int, int]]:
     quoted, bare = value["quoted"], value["bare"]
     if quoted is not None:
-        if _is_secret(quoted, is_quoted=True, is_strong=is_strong, strictness=strictness):
+        if is_entry_value(quoted, is_quoted=True, is_strong=is_strong, strictness=strictness):
             yield value.span("quoted")
     elif bare[0] in "|>":
         line_start = text.rfind("\n", 0, value.start()) + 1
         line_end = text.find("\n", value.end())
         for begin, line in indented(text, line_end, value.start() - line_start) if line_end >= 0 else ():
-            if line and _is_secret(line, is_quoted=False, is_strong=is_strong, strictness=strictness):
+            if line and is_entry_value(line, is_quoted=False, is_strong=is_strong, strictness=strictness):
                 yield begin, begin + len(line)
     else:
         bare = bare.rstrip(",;:)]}")
-        if bare and _is_secret(bare, is_quoted=False, is_strong=is_strong, strictness=strictness):
+        if bare and is_entry_value(bare, is_quoted=False, is_strong=is_strong, strictness=strictness):
             yield value.start("bare"), value.start("bare") + len(bare)
 
 
@@ -147,7 +147,8 @@ def _phrase(text: str, begin: int) -> Iterator[tuple[int, int]]:
         yield phrase
 
 
-def _is_secret(value: str, *, is_quoted: bool, is_strong: bool, strictness: Strictness) -> bool:
+def is_entry_value(value: str, *, is_quoted: bool, is_strong: bool, strictness: Strictness) -> bool:
+    """Whether `value` is a secret if it belongs to a telling name, a password's if `is_strong`."""
     is_configuration = strictness is Strictness.CONFIGURATION
     if is_placeholder(value) or (not is_quoted and is_code(value)):
         return False
