@@ -11,7 +11,8 @@ from tenure.core.secret_descriptions import is_description
 from tenure.core.secret_names import MIN_TOLD_CHARS, is_configured_value, is_phrase, is_told, is_weak_value
 from tenure.core.secret_shapes import is_placeholder
 
-_DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|"
+"""What may stand between cells; a header holds one of them."""
 _HEADER_CELL = re.compile(r"\s?(?P<quote>[\"']?)[A-Za-z_][\w.-]*(?: [\w.-]+){0,2}(?P=quote)\s?")
 """A cell of a header: one to three words."""
 _NO_QUOTE = re.compile(r'[^"]+')
@@ -47,7 +48,7 @@ def csv_secrets(text: str, lines: Sequence[Span]) -> Iterator[Span]:
 def _header(text: str, start: int, end: int) -> tuple[list[str], str]:
     """The names of a header's columns and what stands between them; no names if the line is none."""
     line = text[start:end].lstrip("\ufeff").rstrip("\r")
-    delimiter = next((sign for sign in _DELIMITERS if sign in line), "")
+    delimiter = next((sign for sign in DELIMITERS if sign in line), "")
     names = line.split(delimiter) if delimiter else []
     if not 1 < len(names) <= _MAX_COLUMNS or not all(_HEADER_CELL.fullmatch(name) for name in names):
         return [], ""

@@ -46,7 +46,7 @@ _MAX_SIBLINGS = 16
 def entry_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
     """Spans of values that belong to a telling name on the line `text[start:end]`, before it or behind it."""
     line = text[start:end].lower()
-    if not ("name" in line or "key" in line):
+    if not ("name" in line or "key" in line) or not (":" in line or "=" in line):
         return
     for name in _NAME.finditer(text, start, end):
         for value in (*_beside(text, start, end, name), *_siblings(text, start, end, name)):

@@ -40,7 +40,7 @@ _MAX_COLUMNS = 64
 def markup_secrets(text: str, lines: Sequence[Span], strictness: Strictness) -> Iterator[Span]:
     """Spans of secrets in the elements that begin on `lines`, the marked ones, and in all tables of the text."""
     for start, end in lines:
-        if "<" not in text[start:end]:
+        if text.find("<", start, end) < 0:
             continue
         for match in _ELEMENT.finditer(text, start, min(len(text), end + _REACH)):
             if match.start() >= end:

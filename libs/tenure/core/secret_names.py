@@ -327,9 +327,10 @@ def named_secrets(text: str, start: int, end: int, strictness: Strictness) -> It
     Each rule runs only where its own word stands: most marked lines hold an everyday `token` or `key` and nothing else.
     """
     line = text[start:end].lower()
-    if any(sign in line for sign in ("=", ":", ">", "value")):
+    # Spelled out: this is asked of every marked line.
+    if "=" in line or ":" in line or ">" in line or "value" in line:
         yield from _named(text, start, end, strictness)
-    if any(name in line for name in ("passw", "passphrase", "passcode", "pwd", "pw")):
+    if "passw" in line or "pw" in line or "passphrase" in line or "passcode" in line:
         yield from _spoken(text, start, end)
         yield from _told(_SAID, text, start, end)
         yield from _plain(_NETRC, text, start, end)

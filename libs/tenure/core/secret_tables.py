@@ -33,12 +33,15 @@ def table_secrets(text: str, lines: Sequence[Span]) -> Iterator[Span]:
     """Spans of secrets in the tables that one of `lines` is the header or a row of; they are the marked ones, in their order."""
     others = []
     for start, end in lines:
-        is_barred = "|" in text[start:end]
+        line = text[start:end].strip()
+        is_barred = "|" in line
         if is_barred:
             yield from _ruled(text, start, end)
-        elif "  " in text[start:end]:
+        elif "  " in line or text.startswith("=", end + 1):
             yield from _simple(text, start, end)
-        if not is_barred or not _is_rule(line_at(text, end + 1)):
+        if is_barred and _is_rule(line_at(text, end + 1)):
+            continue
+        if "," in line or ";" in line or "\t" in line or is_barred:
             others.append((start, end))
     yield from csv_secrets(text, others)
 
