@@ -44,10 +44,10 @@ async def discover(root: str, kind: RepositoryKind, git: GitRepository, *, tree_
 
 
 async def _discover_work_tree(top: str, git: GitRepository) -> Discovery:
-    found, folders = await asyncio.to_thread(survey_listed, top, await git.list_candidates(top))
-    if not folders:
+    found, perhaps = await asyncio.to_thread(survey_listed, top, await git.list_candidates(top))
+    if not perhaps:
         return found
-    left_out = [LeftOut(path, folders[path]) for path in await git.list_submodules(top) if path in folders]
+    left_out = [LeftOut(path, perhaps[path]) for path in await git.list_submodules(top) if path in perhaps]
     return Discovery(found.candidates, sorted([*found.left_out, *left_out], key=lambda left: left.path))
 
 

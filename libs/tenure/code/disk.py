@@ -10,6 +10,7 @@ from pathlib import Path
 from tenure.code.admission import reason_to_leave_out, signature_of
 from tenure.code.ignore import MAX_IGNORE_BYTES, OWN_IGNORE_FILE, IgnoreRules
 from tenure.code.model import Candidate, Discovery
+from tenure.code.nested import is_repository
 from tenure.core.errors import InvalidInput
 from tenure.ports.records import LeftOut
 
@@ -20,7 +21,7 @@ SUBMODULE = "submodule: its own repository; index it by itself"
 """Reason for a submodule of which the tree holds no repository, whatever its folder holds."""
 
 SUBMODULE_ABSENT = "submodule (not checked out): its own repository; check it out and index it by itself"
-"""Reason for a submodule whose folder is empty."""
+"""Reason for a submodule whose folder is empty, or not there at all."""
 
 UNSAFE_PATH = "unsafe path"
 """Reason for a path that a forged index or tree points out of the root, or into `.git`."""
@@ -43,11 +44,11 @@ def is_unsafe(path: str) -> bool:
 def survey_listed(root: str, names: Sequence[str]) -> tuple[Discovery, dict[str, str]]:
     """What becomes of the paths that git lists for the work tree `root` (links resolved). Blocks; run it in a thread.
 
-    With it come the folders that are listed and hold no repository, and the reason for each if it is a submodule. The
-    index alone tells that from a file whose place a folder took.
+    With it come the paths that are listed and are folders without a repository, or nothing, and the reason for each if it
+    is a submodule. The index alone tells that from a file that was deleted, or whose place a folder took.
     """
     survey = _ListedSurvey(root)
-    return survey.survey(names), survey.folders_without_repository
+    return survey.survey(names), survey.perhaps_submodules
 
 
 def survey_folder(root: str) -> Discovery:
@@ -104,7 +105,7 @@ class _ListedSurvey(_Survey):
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
-        self.folders_without_repository: dict[str, str] = {}
+        self.perhaps_submodules: dict[str, str] = {}
         self._folders = {"": ""}
         self._rules = IgnoreRules(self._own_rules)
 
@@ -114,10 +115,10 @@ class _ListedSurvey(_Survey):
             if is_unsafe(path):
                 self._leave(path, UNSAFE_PATH)
             elif not self._rules.ignores(path, is_folder=path != name):
-                self._listed(path)
+                self._listed(path, is_repository_to_git=path != name)
         return self._discovery()
 
-    def _listed(self, path: str) -> None:
+    def _listed(self, path: str, *, is_repository_to_git: bool) -> None:
         reason = self._folder_reason(path.rpartition("/")[0])
         if reason:
             self._leave(path, reason)
@@ -125,16 +126,19 @@ class _ListedSurvey(_Survey):
         try:
             status = os.lstat(self._prefix + path)
         except (FileNotFoundError, NotADirectoryError):
-            return  # gone since git listed it, or deleted in the work tree
+            # Gone since git listed it, or deleted in the work tree; the index lists a submodule all the same.
+            if not self._rules.ignores(path, is_folder=True):
+                self.perhaps_submodules[path] = SUBMODULE_ABSENT
+            return
         except OSError as error:
             self._leave(path, _os_reason(error))
             return
         if stat.S_ISDIR(status.st_mode):
-            self._listed_folder(path)
+            self._listed_folder(path, is_repository_to_git)
         else:
             self._found(path, status)
 
-    def _listed_folder(self, path: str) -> None:
+    def _listed_folder(self, path: str, is_repository_to_git: bool) -> None:
         """A folder is listed for a repository in it, or as one that could not be opened, or as what was not a folder."""
         if self._rules.ignores(path, is_folder=True):
             return  # a submodule is listed like a file
@@ -143,10 +147,10 @@ class _ListedSurvey(_Survey):
         except OSError as error:
             self._leave(path, _os_reason(error))
             return
-        if _GIT in names:
+        if is_repository_to_git or (_GIT in names and is_repository(self._prefix + path)):
             self._leave(path, NESTED)
         else:
-            self.folders_without_repository[path] = SUBMODULE if names else SUBMODULE_ABSENT
+            self.perhaps_submodules[path] = SUBMODULE if names else SUBMODULE_ABSENT
 
     def _folder_reason(self, folder: str) -> str:
         """Why files in the folder are out of reach, '' if they are not."""
@@ -201,7 +205,7 @@ class _FolderSurvey(_Survey):
             self._leave(folder, _os_reason(error))
             return []
         names = {entry.name for entry in found}
-        if folder and _GIT in names:
+        if folder and _GIT in names and is_repository(self._prefix + folder):
             self._leave(folder, NESTED)
             return []
         self._ignore_files.update(_under(folder, name) for name in names.intersection(_IGNORE_FILES))

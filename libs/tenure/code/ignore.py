@@ -4,9 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pathspec.patterns.gitignore import GitIgnorePatternError
-from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
+from tenure.code.wildmatch import bytes_of, pattern_of
 from tenure.core.errors import InvalidInput
 
 OWN_IGNORE_FILE = ".tenureignore"
@@ -21,40 +19,31 @@ MAX_IGNORE_LINES = 2_000
 MAX_STARS = 4
 """Wildcards between two slashes above which a line is refused: each one multiplies the time to match a long name."""
 
-_UTF8_MARK = "\ufeff"
+_UTF8_MARK = "\u00ef\u00bb\u00bf"
 _STARS = re.compile(r"\*+")
 _NEVER = r"(?!)"
-_MARK_GROUP = "(?P<ps_d>"
-_DIRECTORY_MARK = "ps_d"  # pathspec's name for the group that matches the slash behind a folder
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
     matcher: re.Pattern[str]
-    has_mark: bool
+    is_name: bool
     is_for_folders: bool
     is_ignoring: bool
-
-    def means(self, path: str) -> bool:
-        """True if the line means this very path. That a folder above it is meant was judged when that folder was."""
-        for match in self.matcher.finditer(path):
-            end = match.end(_DIRECTORY_MARK) if self.has_mark else -1
-            if end in {-1, len(path)}:
-                return True
-        return False
 
 
 def _line(text: str) -> _Line | None:
     if not text.startswith("#") and max(len(_STARS.findall(part)) for part in text.split("/")) > MAX_STARS:
         raise InvalidInput(f"an ignore line has more than {MAX_STARS} wildcards in a row: {text[:100]!r}; split it up")
-    try:
-        pattern = GitIgnoreSpecPattern(text)
-    except (GitIgnorePatternError, re.error):  # pathspec lets a range that runs backwards through to `re`
+    pattern = pattern_of(text)
+    if pattern is None:
         return None
-    if pattern.include is None or pattern.regex is None:
-        return None
-    has_mark = _DIRECTORY_MARK in pattern.regex.groupindex
-    return _Line(pattern.regex, has_mark, text.rstrip().endswith("/"), pattern.include)
+    matcher = re.compile(pattern.regex, re.DOTALL)
+    return _Line(matcher, pattern.is_name, pattern.is_for_folders, pattern.is_ignoring)
+
+
+def _any_of(lines: Sequence[_Line]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{line.matcher.pattern})" for line in lines) or _NEVER, re.DOTALL)
 
 
 class IgnoreFile:
@@ -64,24 +53,28 @@ class IgnoreFile:
     """
 
     def __init__(self, text: str) -> None:
-        lines = [line.removesuffix("\r") for line in text.removeprefix(_UTF8_MARK).split("\n")]
+        lines = [line.removesuffix("\r") for line in bytes_of(text).removeprefix(_UTF8_MARK).split("\n")]
         if len(lines) > MAX_IGNORE_LINES:
             raise InvalidInput(f"an ignore file has {len(lines)} lines; at most {MAX_IGNORE_LINES} are allowed")
         # The last word counts, so the last line is asked first.
         self._lines = [line for line in map(_line, reversed(lines)) if line is not None]
-        # Nearly all paths match no line at all, which one search tells.
-        any_line = "|".join(f"(?:{line.matcher.pattern.replace(_MARK_GROUP, '(?:')})" for line in self._lines)
-        self._any = re.compile(any_line or _NEVER)
+        # Nearly all paths match no line at all, which one look at the name and one at the path tell.
+        self._any_name = _any_of([line for line in self._lines if line.is_name])
+        self._any_path = _any_of([line for line in self._lines if not line.is_name])
 
     def verdict(self, path: str, is_folder: bool) -> bool | None:
-        """True: ignored, False: taken back in, None: not mentioned. `path` is relative to the file's folder."""
-        if self._any.search(f"{path}/" if is_folder else path) is None:
+        """True: ignored, False: taken back in, None: not mentioned. `path` is relative to the file's folder.
+
+        A line means this very path; that a folder above it is meant was judged when that folder was.
+        """
+        path = bytes_of(path)
+        name = path.rpartition("/")[2]
+        if self._any_name.fullmatch(name) is None and self._any_path.fullmatch(path) is None:
             return None
         for line in self._lines:
             if line.is_for_folders and not is_folder:
                 continue
-            name = f"{path}/" if line.is_for_folders else path
-            if line.means(name):
+            if line.matcher.fullmatch(name if line.is_name else path) is not None:
                 return line.is_ignoring
         return None
 

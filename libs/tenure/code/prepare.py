@@ -25,7 +25,7 @@ from tenure.core.memory import FileRecord, NodeType, ParseStatus
 from tenure.core.sparse import FILE_AVERAGE_LENGTH, FILE_K1, bm25_weights, pack
 from tenure.ports.records import LeftOut
 
-PARSER_VERSION = "5"
+PARSER_VERSION = "6"
 """Grows with every change that makes a file's rows differ: files of another version are prepared again."""
 
 COMPRESSION_LEVEL = 3

@@ -13,6 +13,7 @@ from tenure.core.secret_names import (
     Strictness,
     is_code,
     is_configured_value,
+    is_phrase,
     is_weak_value,
 )
 from tenure.core.secret_shapes import is_placeholder
@@ -30,11 +31,18 @@ _OPENS = re.compile(r"[:=]\s{0,8}(?:[|>\[\\#]|\"{3}|'{3}|$)")
 _MAX_LINES = 64
 """Lines of a block that are looked at: a key in PEM is longer, but has a rule of its own."""
 _MAX_LIST_CHARS = 4096
+_QUOTES = "\"'"
 _LINE = re.compile(r"\n(?P<indent>[^\S\n]*)(?P<value>[^\n]*)")
 _ITEM = re.compile(
     r"(?P<quote>\\?[\"'])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,512})(?P=quote)|(?<=\s)(?:#|//)[^\n]*|(?P<bare>[^\s,\[\]\"'#\\{}]{1,512})"
 )
 _DASHED = re.compile(r"-\s{1,8}(?P<quote>[\"']?)(?P<value>[^\n]*?)(?P=quote)\s*(?:\s#[^\n]*)?")
+_NO_SCALAR = re.compile(r"[-?](?:\s|$)|[\[\]{}|>&*!%@`]")
+"""Begins the first line of what is no plain or quoted value."""
+_COMMENT = re.compile(r"\s#.*")
+_MARGIN = re.compile(r"[^\S\n]*(?:-[^\S\n]{1,8}){0,8}")
+_KEY_START = re.compile(r"[^\S\n]*(?:-[^\S\n]{1,8}){0,8}[\"']?[\w./-]*")
+"""What stands before a password's name in a YAML key."""
 _ENTRY = re.compile(r"[\w.\"'-]+\s?[:=](?:\s.*)?", re.DOTALL)
 """A key with a value of its own: the block holds settings and not one secret."""
 
@@ -48,7 +56,8 @@ def _judge(opener: re.Match[str], strictness: Strictness, *, needs_looks: bool) 
         if is_placeholder(value) or (not is_quoted and (is_code(value) or _ENTRY.fullmatch(value))):
             return False
         if opener["strong"] is not None and not needs_looks and (is_quoted or is_configuration):
-            return is_configured_value(value, is_quoted=is_quoted and is_configuration)
+            is_framed = is_quoted and is_configuration
+            return is_configured_value(value, is_quoted=is_framed) or (is_configuration and is_phrase(value))
         return " " not in value and is_weak_value(value, is_plain=is_quoted or is_configuration)
 
     return is_secret
@@ -97,12 +106,29 @@ def _dashed(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tup
             yield start + item.start("value"), start + item.end("value")
 
 
-def _next_line(text: str, end: int, indent: int, is_secret: _Judge) -> Iterator[tuple[int, int]]:
-    start, line = next(indented(text, end, indent), (end, ""))
-    value = line.strip("\"'")
-    if value and " " not in value and not line.startswith("-") and is_secret(value, "" if line == value else line[0]):
-        begin = start + line.index(value)
-        yield begin, begin + len(value)
+def _below(text: str, end: int, indent: int, is_secret: _Judge, *, is_yaml: bool) -> Iterator[tuple[int, int]]:
+    """The lines of a value that stands below its name, comments and empty lines between; settings and lists are none.
+
+    In YAML it may have several, and they are one secret or none.
+    """
+    lines = [line for line in indented(text, end, indent) if line[1] and not line[1].startswith("#")]
+    if not lines or _NO_SCALAR.match(lines[0][1]) or _ENTRY.fullmatch(lines[0][1]):
+        return
+    quote = lines[0][1][0] if lines[0][1][0] in ('"', "'") else ""
+    values = [(start, _COMMENT.sub("", line).rstrip()) for start, line in (lines if is_yaml else lines[:1])]
+    spans = [
+        (start + len(value) - len(value.lstrip(_QUOTES)), start + len(value.rstrip(_QUOTES)))
+        for start, value in values
+        if value.strip(_QUOTES)
+    ]
+    if all(is_secret(text[a:b], quote) for a, b in spans):
+        yield from spans
+
+
+def _column(text: str, start: int) -> int:
+    """The column of the first key of a line, behind the dashes of the lists that begin there."""
+    margin = _MARGIN.match(text, start)
+    return 0 if margin is None else margin.end() - start
 
 
 def block_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
@@ -110,7 +136,7 @@ def block_secrets(text: str, start: int, end: int, strictness: Strictness) -> It
     opener = _OPENER.search(text, start, end) if _OPENS.search(text, start, end) else None
     if opener is None:
         return
-    opened, indent = opener["opened"], len(text[start:end]) - len(text[start:end].lstrip())
+    opened, indent = opener["opened"], _column(text, start)
     is_plural, is_configuration = opener["plural"] is not None, strictness is Strictness.CONFIGURATION
     if opened[:1] in ("|", ">"):
         yield from _block(text, end, indent, _judge(opener, strictness, needs_looks=False))
@@ -122,4 +148,5 @@ def block_secrets(text: str, start: int, end: int, strictness: Strictness) -> It
     elif is_plural:
         yield from _dashed(text, end, indent, _judge(opener, strictness, needs_looks=False))
     elif is_configuration:
-        yield from _next_line(text, end, indent, _judge(opener, strictness, needs_looks=True))
+        is_key = _KEY_START.fullmatch(text, start, opener.start()) is not None and ":" in opener[0]
+        yield from _below(text, end, indent, _judge(opener, strictness, needs_looks=not is_key), is_yaml=is_key)

@@ -16,16 +16,19 @@ from tenure.core.secret_names import (
     is_configured_value,
     is_weak_value,
 )
+from tenure.core.secret_phrases import phrase_at
 from tenure.core.secret_shapes import is_placeholder
 
 _SEPARATOR = r"[^\S\n]{0,8}[:=][^\S\n]{0,8}"
+ENTRY_KIND = r"(?:(?:parameter|param|option|setting|variable|var|env|environment|attribute|attr|property|prop|field|config|item)[_-]?)?"
+"""`ParameterKey` and `ParameterValue`, `option_name` and `value`: what the entry holds may be part of its keys."""
 _NAME = re.compile(
-    rf"(?<![\w-])(?P<key_quote>[\"']?)(?:name|key)(?P=key_quote){_SEPARATOR}(?P<quote>\\?[\"']?)[\w./-]{{0,64}}?"
-    rf"(?:(?P<strong>{STRONG_NAME})|{WEAK_NAME}){NAME_END}(?P=quote)(?=[^\S\n]*(?:[,;}}\]>#]|/[/>]|$)|[^\S\n]+[\w:.-]+=|\s+value)",
+    rf"(?<![\w-])(?P<key_quote>[\"']?){ENTRY_KIND}(?:name|key)(?P=key_quote){_SEPARATOR}(?P<quote>\\?[\"']?)[\w./-]{{0,64}}?"
+    rf"(?:(?P<strong>{STRONG_NAME})|{WEAK_NAME}){NAME_END}(?P=quote)(?=[^\S\n]*(?:[,;}}\]>#]|/[/>]|$)|[^\S\n]+[\w:.-]+=|\s+{ENTRY_KIND}value)",
     re.IGNORECASE,
 )
 _VALUE = re.compile(
-    rf"(?<![\w-])(?P<key_quote>[\"']?)value(?P=key_quote){_SEPARATOR}"
+    rf"(?<![\w-])(?P<key_quote>[\"']?){ENTRY_KIND}value(?P=key_quote){_SEPARATOR}"
     r"(?:(?P<quote>\\?[\"'])(?P<quoted>(?:(?!(?P=quote))(?:\\[^\n]|[^\\\n])){1,4096})"
     r"|(?P<bare>(?:(?![;,&|]\s{0,8}[\"']?[\w.-]{1,64}[\"']?\s{0,8}[=:])[^\s\"'`]){1,4096}))",
     re.IGNORECASE,
@@ -43,11 +46,14 @@ _MAX_SIBLINGS = 16
 def entry_secrets(text: str, start: int, end: int, strictness: Strictness) -> Iterator[tuple[int, int]]:
     """Spans of values that belong to a telling name on the line `text[start:end]`, before it or behind it."""
     line = text[start:end].lower()
-    if not ("name" in line or "key" in line):
+    if not ("name" in line or "key" in line) or not (":" in line or "=" in line):
         return
     for name in _NAME.finditer(text, start, end):
         for value in (*_beside(text, start, end, name), *_siblings(text, start, end, name)):
-            yield from _secrets(text, value, is_strong=name["strong"] is not None, strictness=strictness)
+            is_strong = name["strong"] is not None
+            yield from _secrets(text, value, is_strong=is_strong, strictness=strictness)
+            if is_strong and strictness is Strictness.CONFIGURATION and value["bare"] is not None:
+                yield from _phrase(text, value.start("bare"))
 
 
 def _beside(text: str, start: int, end: int, name: re.Match[str]) -> Iterator[re.Match[str]]:
@@ -120,21 +126,29 @@ def _lines_below(text: str, end: int) -> Iterator[int]:
 def _secrets(text: str, value: re.Match[str], *, is_strong: bool, strictness: Strictness) -> Iterator[tuple[int, int]]:
     quoted, bare = value["quoted"], value["bare"]
     if quoted is not None:
-        if _is_secret(quoted, is_quoted=True, is_strong=is_strong, strictness=strictness):
+        if is_entry_value(quoted, is_quoted=True, is_strong=is_strong, strictness=strictness):
             yield value.span("quoted")
     elif bare[0] in "|>":
         line_start = text.rfind("\n", 0, value.start()) + 1
         line_end = text.find("\n", value.end())
         for begin, line in indented(text, line_end, value.start() - line_start) if line_end >= 0 else ():
-            if line and _is_secret(line, is_quoted=False, is_strong=is_strong, strictness=strictness):
+            if line and is_entry_value(line, is_quoted=False, is_strong=is_strong, strictness=strictness):
                 yield begin, begin + len(line)
     else:
         bare = bare.rstrip(",;:)]}")
-        if bare and _is_secret(bare, is_quoted=False, is_strong=is_strong, strictness=strictness):
+        if bare and is_entry_value(bare, is_quoted=False, is_strong=is_strong, strictness=strictness):
             yield value.start("bare"), value.start("bare") + len(bare)
 
 
-def _is_secret(value: str, *, is_quoted: bool, is_strong: bool, strictness: Strictness) -> bool:
+def _phrase(text: str, begin: int) -> Iterator[tuple[int, int]]:
+    line_end = text.find("\n", begin)
+    phrase = phrase_at(text, begin, len(text) if line_end < 0 else line_end)
+    if phrase is not None:
+        yield phrase
+
+
+def is_entry_value(value: str, *, is_quoted: bool, is_strong: bool, strictness: Strictness) -> bool:
+    """Whether `value` is a secret if it belongs to a telling name, a password's if `is_strong`."""
     is_configuration = strictness is Strictness.CONFIGURATION
     if is_placeholder(value) or (not is_quoted and is_code(value)):
         return False

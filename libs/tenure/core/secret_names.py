@@ -11,6 +11,7 @@ from enum import StrEnum
 from itertools import pairwise
 
 from tenure.core.secret_commands import COMMAND_MARKS, command_secrets
+from tenure.core.secret_descriptions import is_description
 from tenure.core.secret_shapes import is_placeholder
 
 
@@ -196,9 +197,37 @@ _LABEL = re.compile(
 )
 
 
+_FORM = re.compile(
+    r"pass(?:word|wd|phrase|code|wort)|(?:^|\s)(?:your|must|please|enter|invalid|required|forgot|reset|confirm|is|are|was|not|at\s+least)(?:\s|$)",
+    re.IGNORECASE,
+)
+"""What forms and their messages say of passwords. Articles and prepositions are no sign: a passphrase may hold them."""
+_STATUS = re.compile(
+    r"(?:required|optional|none|null|yes|no|string|text|any|empty|unset|default|not|n/a|see|same|varies|never)\W{0,2}\s|\d{1,5}\s",
+    re.IGNORECASE,
+)
+"""The first word of what tells something about a password, or a count."""
+_MAX_PHRASE_WORDS = 16
+
+
+def is_phrase(value: str) -> bool:
+    """Whether several words without quotes can be a password: no sentence about one, no count, no date."""
+    words = value.split()
+    return (
+        1 < len(words) <= _MAX_PHRASE_WORDS
+        and not value.endswith((".", ":", "?"))
+        and sum(any(c.isalnum() for c in word) for word in words) > 1
+        and not is_description(value)
+        and _STATUS.match(value) is None
+        and _FORM.search(value) is None
+    )
+
+
 def is_configured_value(value: str, *, is_quoted: bool) -> bool:
     """Whether `value` can be the one of a password's name in configuration: no count, no sentence, not too short."""
     if len(value) < MIN_STRONG_CHARS or (value.isdigit() and len(value) < _MIN_PIN_DIGITS):
+        return False
+    if " " in value and is_description(value):
         return False
     return not _is_prose(value) or (is_quoted and not _is_label(value))
 
@@ -259,25 +288,12 @@ def is_told(value: str) -> bool:
     return (
         not is_placeholder(value)
         and not _CODE.fullmatch(value)
-        and not is_type(value)
+        and not is_description(value)
         and _VERSION.fullmatch(value) is None
         and any(c.isalpha() for c in value)
         and (has_sign or any(c.isdigit() for c in value))
         and not value.startswith(("-", "$", "<", "http"))
     )
-
-
-def is_type(value: str) -> bool:
-    """Whether a word with digits or signs says what a password is, not which: `sha256`, `varchar(64)`, `required?`."""
-    return _TYPE.fullmatch(value) is not None
-
-
-_TYPE = re.compile(
-    r"(?:sha|md|base|argon|pbkdf|utf|hmac|aes|oauth|n?varchar|u?int|string|text|char|scram|rfc|x|v|h|step|section|table|note)"
-    r"[-_]?\d[\w.-]*|\d+(?:st|nd|rd|th|px|ms|s|m|h|d)|bcrypt.*|[a-z]+://.*|\w+(?:[?!]|\(s\))",
-    re.IGNORECASE,
-)
-"""Words with digits or signs that documents put beside a password's name: algorithms, types, ordinals, `required?`."""
 
 
 def _told(pattern: re.Pattern[str], text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -311,9 +327,10 @@ def named_secrets(text: str, start: int, end: int, strictness: Strictness) -> It
     Each rule runs only where its own word stands: most marked lines hold an everyday `token` or `key` and nothing else.
     """
     line = text[start:end].lower()
-    if any(sign in line for sign in ("=", ":", ">", "value")):
+    # Spelled out: this is asked of every marked line.
+    if "=" in line or ":" in line or ">" in line or "value" in line:
         yield from _named(text, start, end, strictness)
-    if any(name in line for name in ("passw", "passphrase", "passcode", "pwd", "pw")):
+    if "passw" in line or "pw" in line or "passphrase" in line or "passcode" in line:
         yield from _spoken(text, start, end)
         yield from _told(_SAID, text, start, end)
         yield from _plain(_NETRC, text, start, end)

@@ -1,58 +1,49 @@
-"""Secrets in the columns of tables: what stands below a header cell such as `password`, in Markdown, CSV or a shell's output.
+"""Secrets in the columns of tables: what stands below a header cell such as `password`, in Markdown, RST, CSV or a shell's output.
 
-A header is the first line of its table. The names are those of `secret_names`.
+A header is the first line of its table; in RST it may have several, and a table may have none and names in its first column.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 
-from tenure.core.secret_names import (
-    MIN_TOLD_CHARS,
-    NAME_END,
-    STRONG_NAME,
-    WEAK_NAME,
-    is_configured_value,
-    is_told,
-    is_type,
-    is_weak_value,
+from tenure.core.secret_cells import (
+    Span,
+    cell_secrets,
+    is_strong_cell,
+    line_at,
+    line_before,
+    lines_behind,
+    telling_columns,
 )
-from tenure.core.secret_shapes import is_placeholder
+from tenure.core.secret_csv import csv_secrets
 
-Span = tuple[int, int]
-
-_TELLING = re.compile(rf"[\w .-]{{0,32}}?(?:(?P<strong>(?:{STRONG_NAME})s?)|{WEAK_NAME}){NAME_END}", re.IGNORECASE)
 _RULE_MARKS = " \t\r|:+=-"
 """Of these is the line between a table's header and its rows: `|---|:-:|`, `----+----`, `+====+====+`."""
 _BAR = re.compile(r"(?<!\\)\|")
-_DELIMITERS = ",;\t|"
-_CSV_CELL = re.compile(r"\s?(?P<quote>[\"']?)[A-Za-z_][\w.-]*(?: [\w.-]+){0,2}(?P=quote)\s?")
-"""A cell of a CSV's header: one to three words."""
-_MAX_COLUMNS = 256
-"""A line with more cells is data."""
-_MARKUP = " \t\r*`\"'"
-"""What may stand around a cell's value."""
-_CODE_SPAN = re.compile(r"`([^`\n]+)`")
+_MAX_HEADER_LINES = 4
+"""Lines of a header in an RST table; more are a body."""
+_MAX_ROWS_ABOVE = 32
+"""Lines between a row of a table without bars and the rule above that tells its columns."""
+_SIMPLE_RULE = re.compile(r"[^\S\n]*=+(?:[^\S\n]+=+)+\s*")
+_BARE_CELL = re.compile(r"=+|[^\s=]\S*(?: \S+)*")
+"""A cell of a table without bars, or a column in its rules; two spaces stand between cells."""
 
 
-def table_secrets(text: str, start: int, end: int) -> Iterator[Span]:
-    """Spans of secrets below the line `text[start:end]`, if that is the header of a table and names a column of them."""
-    line = text[start:end]
-    if "|" in line and _is_rule(_line_at(text, end + 1)):
-        yield from _ruled(text, start, end)
-        return
-    delimiter = next((sign for sign in _DELIMITERS if sign in line), "")
-    if delimiter:
-        yield from _delimited(text, start, end, delimiter)
-
-
-def _line_at(text: str, start: int) -> str:
-    """The line that starts there, '' behind the end."""
-    end = text.find("\n", start)
-    return text[start:] if end < 0 else text[start:end]
-
-
-def _line_before(text: str, start: int) -> str:
-    return text[text.rfind("\n", 0, max(0, start - 1)) + 1 : max(0, start - 1)]
+def table_secrets(text: str, lines: Sequence[Span]) -> Iterator[Span]:
+    """Spans of secrets in the tables that one of `lines` is the header or a row of; they are the marked ones, in their order."""
+    others = []
+    for start, end in lines:
+        line = text[start:end].strip()
+        is_barred = "|" in line
+        if is_barred:
+            yield from _ruled(text, start, end)
+        elif "  " in line or text.startswith("=", end + 1):
+            yield from _simple(text, start, end)
+        if is_barred and _is_rule(line_at(text, end + 1)):
+            continue
+        if "," in line or ";" in line or "\t" in line or is_barred:
+            others.append((start, end))
+    yield from csv_secrets(text, others)
 
 
 def _is_rule(line: str) -> bool:
@@ -60,36 +51,16 @@ def _is_rule(line: str) -> bool:
     return is_drawn and not line.lstrip("> \t").strip(_RULE_MARKS)
 
 
-def _columns(names: Sequence[str]) -> dict[int, bool]:
-    """The columns with telling names, and whether theirs is a password's."""
-    found = {}
-    for index, name in enumerate(names):
-        telling = _TELLING.fullmatch(name.strip(f"{_MARKUP}_:"))
-        if telling is not None:
-            found[index] = telling["strong"] is not None
-    return found
-
-
-def _lines(text: str, end: int) -> Iterator[Span]:
-    """The lines behind the one that ends there."""
-    while 0 <= end < len(text) - 1:
-        start = end + 1
-        end = text.find("\n", start)
-        yield start, len(text) if end < 0 else end
-
-
 # Tables with bars
 
 
 def _ruled(text: str, start: int, end: int) -> Iterator[Span]:
-    above = _line_before(text, start)
-    if _is_rule(above):
-        above = _line_before(text, start - len(above) - 1)
-    columns = {} if "|" in above else _columns([text[a:b] for a, b in _barred(text, start, end)])
+    header_end = _header_end(text, start, end)
+    columns = telling_columns([text[a:b] for a, b in _barred(text, start, end)]) if header_end >= 0 else {}
     if not columns:
         return
     was_rule = False
-    for row_start, row_end in _lines(text, end):
+    for row_start, row_end in lines_behind(text, header_end):
         line = text[row_start:row_end]
         is_rule = _is_rule(line)
         if (is_rule and was_rule) or ("|" not in line and not is_rule):
@@ -99,7 +70,31 @@ def _ruled(text: str, start: int, end: int) -> Iterator[Span]:
             continue
         for index, (a, b) in enumerate(_barred(text, row_start, row_end)):
             if index in columns:
-                yield from _barred_secrets(text, a, b, is_strong=columns[index])
+                yield from cell_secrets(text, a, b, is_strong=columns[index])
+
+
+def _header_end(text: str, start: int, end: int) -> int:
+    """Where the header ends that the line `text[start:end]` belongs to, -1 if it belongs to none."""
+    top = start
+    for _ in range(_MAX_HEADER_LINES):
+        above = line_before(text, top)
+        if "|" not in above or _is_rule(above):
+            break
+        top -= len(above) + 1
+    above = line_before(text, top)
+    is_grid = _is_rule(above) and "+" in above
+    if _is_rule(above):
+        above = line_before(text, top - len(above) - 1)
+    if "|" in above or (top < start and not is_grid):
+        return -1
+    for _ in range(_MAX_HEADER_LINES):
+        below = line_at(text, end + 1)
+        if _is_rule(below):
+            return end
+        if not is_grid or "|" not in below:
+            return -1
+        end += len(below) + 1
+    return -1
 
 
 def _barred(text: str, start: int, end: int) -> list[Span]:
@@ -109,66 +104,63 @@ def _barred(text: str, start: int, end: int) -> list[Span]:
     return cells[1:] if not text[slice(*cells[0])].strip() else cells
 
 
-def _barred_secrets(text: str, start: int, end: int, *, is_strong: bool) -> Iterator[Span]:
-    spans = [match.span(1) for match in _CODE_SPAN.finditer(text, start, end)] or [(start, end)]
-    for a, b in (_trimmed(text, *span) for span in spans):
-        value = text[a:b]
-        if any(c.isspace() for c in value) or len(value) < MIN_TOLD_CHARS or not is_told(value):
-            continue
-        if is_strong or is_weak_value(value, is_plain=True):
-            yield a, b
+# Tables with nothing but spaces between their columns, and rules of `=`
 
 
-def _trimmed(text: str, start: int, end: int) -> Span:
-    cell = text[start:end]
-    begin = start + len(cell) - len(cell.lstrip(_MARKUP))
-    return begin, begin + len(cell.strip(_MARKUP))
-
-
-# CSV
-
-
-def _delimited(text: str, start: int, end: int, delimiter: str) -> Iterator[Span]:
-    names = text[start:end].lstrip("\ufeff").rstrip("\r").split(delimiter)
-    if not 1 < len(names) <= _MAX_COLUMNS or not all(_CSV_CELL.fullmatch(name) for name in names):
+def _simple(text: str, start: int, end: int) -> Iterator[Span]:
+    names = _BARE_CELL.match(text, start + _indent(text, start, end), end)
+    is_telling = names is not None and is_strong_cell(names[0]) is not None
+    header_end = _rule_below(text, end)
+    if not is_telling and header_end < 0:
         return
-    columns = {} if start and delimiter in _line_before(text, start) else _columns(names)
-    if not columns:
+    top = _rule_above(text, start, _MAX_ROWS_ABOVE if is_telling else _MAX_HEADER_LINES)
+    if top is None:
         return
-    is_tight = not any(name[0].isspace() for name in names)
-    if not is_tight and any(" " in name.strip() or name.endswith(".") for name in names):
-        return  # a sentence
-    for row_start, row_end in _lines(text, end):
-        if delimiter not in text[row_start:row_end]:
+    edges = [match.start() - top[0] for match in _BARE_CELL.finditer(text, *top)]
+    first, second = _bare_cells(start, end, edges)[:2]
+    is_strong = is_strong_cell(text[slice(*first)])
+    if is_strong is not None:
+        yield from cell_secrets(text, *second, is_strong=is_strong)
+    if header_end < 0 or line_before(text, top[0]).strip():
+        return
+    columns = telling_columns([text[a:b] for a, b in _bare_cells(start, end, edges)])
+    for row in lines_behind(text, header_end) if columns else ():
+        if _SIMPLE_RULE.fullmatch(text, *row):
             return
-        for index, cell in enumerate(_csv_cells(text, row_start, row_end, delimiter)):
-            if index in columns:
-                a, b = _trimmed(text, *cell)
-                if _is_csv_secret(text[a:b], is_strong=columns[index], is_tight=is_tight):
-                    yield a, b
+        cells = _bare_cells(*row, edges)
+        if any(edge and text[row[0] + edge - 1 : row[0] + edge].strip() for edge in edges if row[0] + edge < row[1]):
+            return  # text, not a row
+        for index, is_strong in columns.items():
+            yield from cell_secrets(text, *cells[index], is_strong=is_strong)
 
 
-def _csv_cells(text: str, start: int, end: int, delimiter: str) -> Iterator[Span]:
-    """The cells of a row; a delimiter in quotes is part of its cell."""
-    while start <= end:
-        opening = start
-        quote = text[start:end].lstrip(" ")[:1]
-        if quote == '"':
-            opening = text.find(quote, start) + 1
-            while (opening := text.find(quote, opening, end)) >= 0 and text.startswith('""', opening):
-                opening += 2
-            opening = start if opening < 0 else opening
-        stop = text.find(delimiter, opening, end)
-        stop = end if stop < 0 else stop
-        yield start, stop
-        start = stop + 1
+def _indent(text: str, start: int, end: int) -> int:
+    return end - start - len(text[start:end].lstrip())
 
 
-def _is_csv_secret(value: str, *, is_strong: bool, is_tight: bool) -> bool:
-    if is_placeholder(value) or is_type(value):
-        return False
-    if not is_strong:
-        return is_weak_value(value, is_plain=True) and not any(c.isspace() for c in value)
-    if not is_tight:
-        return len(value) >= MIN_TOLD_CHARS and is_told(value)
-    return is_configured_value(value, is_quoted=False)
+def _rule_below(text: str, end: int) -> int:
+    """The end of the rule at most a header's lines below, -1 if there is none."""
+    for count, row in enumerate(lines_behind(text, end)):
+        if count == _MAX_HEADER_LINES or not text[slice(*row)].strip():
+            return -1
+        if _SIMPLE_RULE.fullmatch(text, *row):
+            return row[1]
+    return -1
+
+
+def _rule_above(text: str, start: int, reach: int) -> Span | None:
+    """The nearest rule above with no empty line between."""
+    for _ in range(reach):
+        above = line_before(text, start)
+        if not above.strip():
+            return None
+        start -= len(above) + 1
+        if _SIMPLE_RULE.fullmatch(above):
+            return start, start + len(above)
+    return None
+
+
+def _bare_cells(start: int, end: int, edges: Sequence[int]) -> list[Span]:
+    """The cells of a line by where the columns begin; the last one has no end."""
+    begins = [min(end, start + edge) for edge in edges]
+    return list(zip(begins, [*begins[1:], end], strict=True))

@@ -13,7 +13,9 @@ from dataclasses import dataclass
 from tenure.core import secret_shapes as shapes
 from tenure.core.secret_blocks import block_secrets
 from tenure.core.secret_entries import entry_secrets
+from tenure.core.secret_markup import markup_secrets
 from tenure.core.secret_names import NAME_MARKS, Strictness, bare_secrets, named_secrets
+from tenure.core.secret_phrases import phrase_secrets
 from tenure.core.secret_tables import table_secrets
 
 Span = tuple[int, int]
@@ -146,7 +148,11 @@ def _surrounded(scan: _Scan, named: set[Span], long_worded: set[Span], strictnes
         yield from named_secrets(scan.text, start, value_line.end() if value_line else end, strictness)
         yield from block_secrets(scan.text, start, end, strictness)
         yield from entry_secrets(scan.text, start, end, strictness)
-        yield from table_secrets(scan.text, start, end)
+        if strictness is Strictness.CONFIGURATION:
+            yield from phrase_secrets(scan.text, start, end)
+    lines = sorted(named)
+    yield from table_secrets(scan.text, lines)
+    yield from markup_secrets(scan.text, lines, strictness)
     if strictness is not Strictness.DOCUMENT:
         for start, end in long_worded:
             yield from bare_secrets(scan.text, start, end)

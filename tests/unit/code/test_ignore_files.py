@@ -29,6 +29,16 @@ def rules(**files: str) -> IgnoreRules:
         ("\\#x", "#x", True),
         ("[z-a]\n*.md", "x.md", True),
         ("caf\udce9", "caf\udce9", True),
+        ("[[:digit:]]*", "7up", True),
+        ("[[:digit:]]*", "up7", False),
+        ("[[:nonsense:]]", "n", False),
+        ("caf?", "café", False),
+        ("caf??", "café", True),
+        ("[é]", "é", False),
+        ("a\\", "a", False),
+        ("a\\ ", "a ", True),
+        ("a  ", "a", True),
+        ("a/**/b/**/c", "a/x/b/y/b/z/c", True),
     ],
 )
 def test_a_line_means_what_it_means_to_git(text: str, path: str, is_ignored: bool) -> None:
@@ -60,6 +70,11 @@ def test_a_path_of_two_thousand_folders_is_judged_without_recursion() -> None:
 def test_a_line_that_would_take_for_ever_is_refused() -> None:
     with pytest.raises(InvalidInput, match="more than 4 wildcards"):
         IgnoreFile("*a*a*a*a*a*b")
+
+
+def test_a_line_of_many_folders_costs_no_more_than_one_look_at_a_path() -> None:
+    """Ends at once; trying every way to spread the folders over the stars would take for ever."""
+    assert not IgnoreFile("**/a/" * 40 + "b").verdict("a/" * 500 + "c", is_folder=False)
 
 
 def test_an_endless_ignore_file_is_refused() -> None:
