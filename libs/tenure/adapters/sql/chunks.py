@@ -3,6 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
+from operator import attrgetter
 
 import numpy
 from sqlalchemy import select
@@ -15,6 +16,8 @@ from tenure.core.memory import Chunk
 from tenure.core.sparse import packed_indices
 
 _TERMS = (chunks.c.owner_id, chunks.c.sparse)
+_PLACE = attrgetter("start_offset", "end_offset", "id")
+"""The order in the source."""
 _PAGE = 5_000
 """Rows that an export holds at once."""
 _COUNTED_PAGE = 2_000
@@ -42,14 +45,10 @@ class SqlChunks(SqlEmbeddings, SqlProfiles):
         """Chunks of each file, in source order."""
         if not owner_ids:
             return {}
-        query = select(*CHUNK_FIELDS).where(
-            self._transaction.mine(chunks), self._transaction.among(chunks.c.owner_id, owner_ids)
-        )
-        order = (chunks.c.owner_id, chunks.c.start_offset, chunks.c.end_offset, chunks.c.id)
         grouped: dict[str, list[Chunk]] = defaultdict(list)
-        for row in await self._transaction.rows(query.order_by(*order)):
+        for row in await self._transaction.lookup(CHUNK_FIELDS, chunks.c.owner_id, owner_ids):
             grouped[row.owner_id].append(chunk_of(row))
-        return dict(grouped)
+        return {owner_id: sorted(grouped[owner_id], key=_PLACE) for owner_id in sorted(grouped)}
 
     async def document_frequencies(self) -> tuple[int, Mapping[int, int]]:
         """(number of chunks of the workspace, in how many of them each term stands)."""
