@@ -1,5 +1,11 @@
 """Brings a database to the newest migration (`upgrade`), or tells where it stands (`current`)."""
 
+import asyncio
+import contextlib
+import fcntl
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from alembic import command
@@ -10,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 
 from tenure.adapters.sql.connect import database_url, writer_engine
 from tenure.adapters.sql.vendor_errors import translated
-from tenure.core.errors import InvalidInput
+from tenure.core.errors import InvalidInput, StoreUnavailable
 
 MIGRATIONS = Path(__file__).resolve().parents[4] / "migrations"
 """The chain stands beside `libs` in a clone; an installed wheel has none."""
@@ -31,11 +37,27 @@ async def upgrade(url: str) -> str:
             raise InvalidInput(
                 f"The folder of {where} can't be made ({error.strerror}); set DATABASE_URL elsewhere"
             ) from error
-        engine = writer_engine(address)
-        try:
-            return await _upgrade(engine, config)
-        finally:
-            await engine.dispose()
+        async with _turn(Path(where).parent):
+            engine = writer_engine(address)
+            try:
+                return await _upgrade(engine, config)
+            finally:
+                await engine.dispose()
+
+
+@asynccontextmanager
+async def _turn(folder: Path) -> AsyncIterator[None]:
+    """One upgrade at a time in a folder: SQLite does not wait for a lock while it turns a new file to its log."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise StoreUnavailable(f"The folder {folder} can't be read ({error.strerror}); mend its permissions") from error
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks
+            await asyncio.to_thread(fcntl.flock, descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 async def current(url: str) -> str | None:
