@@ -40,6 +40,7 @@ def starred(text: str, *secrets: str) -> str:
         f"<c:name>API_TOKEN</c:name><c:value>{SECRET}</c:value>",
         f'<password encrypted="no">{SECRET}</password>',
         f"<smtp-password>\n    {SECRET}\n</smtp-password>\n",
+        f"<note>the password</note>\n<password>{SECRET}</password>\n",
         f"<c:dbPassword><![CDATA[{SECRET}]]></c:dbPassword>",
     ],
 )
@@ -103,6 +104,7 @@ def test_cells_of_html_are_masked_below_and_beside_a_passwords_name(text: str, s
         f"<tr><td>host</td><td>{OTHER}</td></tr><p>the password</p>",
         "<table><tr><th>password</th><th>since</th></tr><tr><td>2026-11-30</td><td>lamp5</td></tr></table>",
         "<tr><td>password</td><td>the <b>sha256</b> of lamp5lamp5</td></tr>",
+        "<table><tr><th>user</th><th>password</th></tr><tr><td>bob</td></tr></table>",
     ],
 )
 def test_other_cells_of_html_stay(text: str, strictness: Strictness) -> None:
@@ -135,6 +137,10 @@ def test_cells_of_rst_are_masked_below_and_beside_a_passwords_name(text: str, st
         f"user   password\n{OTHER}  {OTHER}\n",
         f"=====  ==========\nuser   password\n=====  ==========\nno row at all: {OTHER}\n",
         f"=====  ==========\n\nuser   password\n\nbob    {OTHER}\n",
+        f"one\ntwo\nthree\nfour\nfive\nuser   password\n=====  ==========\nbob    {OTHER}\n=====  ==========\n",
+        "+------+----------+\n| user | password |\n"
+        + "|      | of it    |\n" * 5
+        + f"+======+==========+\n| bob  | {OTHER} |\n+------+----------+\n",
     ],
 )
 def test_other_cells_of_rst_stay(text: str, strictness: Strictness) -> None:
@@ -152,6 +158,7 @@ def test_other_cells_of_rst_stay(text: str, strictness: Strictness) -> None:
         ("user;password\r\n\r\nbob;otterpond\r\n", ("otterpond",)),
         ("user,password\nbob,otterpond\n\npassword,user\nopensesame,eve\n", ("otterpond", "opensesame")),
         ("user,password\nbob,marble onion ferry\n", ("marble onion ferry",)),
+        ("user,host,password\nbob,db1\neve,db2,opensesame\n", ("opensesame",)),
     ],
 )
 def test_records_may_span_lines_and_leave_lines_empty(
