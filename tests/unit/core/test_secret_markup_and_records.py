@@ -5,25 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tenure.core.secret_names import Strictness
-from tenure.core.secrets import Masked, mask
+from tenure.core.secrets import mask
+from tests.support.masking import masked, starred
 
 CONFIGURATION, DOCUMENT, FREE_TEXT = Strictness.CONFIGURATION, Strictness.DOCUMENT, Strictness.FREE_TEXT
 LOOSE = [CONFIGURATION, DOCUMENT, FREE_TEXT]
 SECRET = "heron" + "58Kettle"
 OTHER = "lamp5lamp5"
-
-
-def masked(text: str, strictness: Strictness) -> str:
-    result = mask(text, strictness=strictness)
-    assert [len(line) for line in result.text.split("\n")] == [len(line) for line in text.split("\n")]
-    assert mask(result.text, strictness=strictness) == Masked(result.text, 0)
-    return result.text
-
-
-def starred(text: str, *secrets: str) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "".join("*" if not c.isspace() else c for c in secret))
-    return text
 
 
 @pytest.mark.parametrize("strictness", LOOSE)

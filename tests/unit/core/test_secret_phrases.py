@@ -4,23 +4,10 @@ import pytest
 
 from tenure.core.secret_descriptions import is_description
 from tenure.core.secret_names import Strictness
-from tenure.core.secrets import Masked, mask
+from tests.support.masking import masked, starred
 
 CONFIGURATION, DOCUMENT, FREE_TEXT = Strictness.CONFIGURATION, Strictness.DOCUMENT, Strictness.FREE_TEXT
 WORDS = "marble " + "onion ferry"
-
-
-def masked(text: str, strictness: Strictness = CONFIGURATION) -> str:
-    result = mask(text, strictness=strictness)
-    assert [len(line) for line in result.text.split("\n")] == [len(line) for line in text.split("\n")]
-    assert mask(result.text, strictness=strictness) == Masked(result.text, 0)
-    return result.text
-
-
-def starred(text: str, *secrets: str) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "".join("*" if not c.isspace() else c for c in secret))
-    return text
 
 
 @pytest.mark.parametrize(

@@ -3,25 +3,12 @@
 import pytest
 
 from tenure.core.secret_names import Strictness
-from tenure.core.secrets import Masked, mask
+from tests.support.masking import masked, starred
 
 PASSWORD = "Gr4nite" + "#Otter8"
 WORDS = "velvet " + "harbour"
 LETTERS = "Tz5Mq8Xv2Kc7Rb4Wn9Hd6Yf1Gs3Jp0La"
 CONFIGURATION, DOCUMENT, FREE_TEXT = Strictness.CONFIGURATION, Strictness.DOCUMENT, Strictness.FREE_TEXT
-
-
-def masked(text: str, strictness: Strictness) -> str:
-    result = mask(text, strictness=strictness)
-    assert [len(line) for line in result.text.split("\n")] == [len(line) for line in text.split("\n")]
-    assert mask(result.text, strictness=strictness) == Masked(result.text, 0)
-    return result.text
-
-
-def starred(text: str, *secrets: str) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "".join("*" if not c.isspace() else c for c in secret))
-    return text
 
 
 @pytest.mark.parametrize(
