@@ -135,6 +135,7 @@ class Indexing:
                 left_out += [
                     replace(p.left_out, signature=signatures[p.path]) for p in prepared if p.left_out is not None
                 ]
+                # All code is in, and the documents are being prepared meanwhile. What removals change comes below, once.
                 if 0 < pending == len(rest) and not plan.removed:
                     await self._resolver.run(repository, leased)
         await self._remove(repository, leased, plan)
