@@ -102,9 +102,9 @@ async def _finds(tenure: Tenure, repository: Repository, path: str, name: str, o
     return any(item.path == path for item in bundle.items)
 
 
-async def ended(tenure: Tenure, job: Job) -> Job:
-    """The job when it has ended well and its projections are done."""
-    async with _deadline(f"the {job.kind} job to end"):
+async def ended(tenure: Tenure, job: Job, within: float | None = GIVE_UP_SECONDS) -> Job:
+    """The job when it has ended well and its projections are done; `StoreUnavailable` if it fails, or takes longer."""
+    async with _deadline(f"the {job.kind} job to end", within):
         while True:
             async with tenure.infrastructure.database.reading(job.workspace_id) as work:
                 job = await work.jobs.get(job.id)
@@ -117,10 +117,10 @@ async def ended(tenure: Tenure, job: Job) -> Job:
 
 
 @asynccontextmanager
-async def _deadline(what: str) -> AsyncIterator[None]:
+async def _deadline(what: str, seconds: float | None = GIVE_UP_SECONDS) -> AsyncIterator[None]:
     """Turns a wait that does not end into an error that says what was waited for."""
     try:
-        async with asyncio.timeout(GIVE_UP_SECONDS):
+        async with asyncio.timeout(seconds):
             yield
     except TimeoutError as late:
-        raise StoreUnavailable(f"waited {GIVE_UP_SECONDS:.0f} s for {what}; see the log") from late
+        raise StoreUnavailable(f"waited {seconds:.0f} s for {what}; see the log") from late

@@ -15,12 +15,14 @@ from pathlib import Path
 from tenure.core.context import ContextBundle, IncludeTests, RetrieveOptions
 from tenure.core.errors import InvalidInput
 from tenure.core.memory import FileRole, NodeType
+from tenure.ingestion.service import IndexStatus
 from tenure.ports.records import Repository
 from tenure.retrieval.tuning import Tuning
 from tenure.runtime.auth import LOCAL_CALLER
 from tenure.runtime.bootstrap import git_repository
 from tenure.runtime.settings import load_settings
 from tenure.workspace.bench.baseline import FileBm25
+from tenure.workspace.bench.edits import ended
 from tenure.workspace.bench.inputs import clone_of, read_rows
 from tenure.workspace.bench.report import BenchReport, this_commit, this_machine
 from tenure.workspace.bench.statistics import paired_interval, percentile
@@ -189,15 +191,21 @@ class Indexed:
 
     async def symbols(self, count: int) -> list[str]:
         """Names of definitions, see `verdicts.symbols`."""
-        if self._repository is None:
-            raise InvalidInput("no commit is indexed yet; answer an instance first")
-        return await symbols(self._tenure.infrastructure.database, self._repository, count)
+        return await symbols(self._tenure.infrastructure.database, (await self._status()).repository, count)
 
-    async def best_evidence(self, question: str) -> Mapping[str, float] | None:
-        """The parts of the most relevant item of the answer that a user would get, None if there is none."""
-        options = RetrieveOptions(explain=True)
-        bundle = await self._tenure.retrieval.retrieve(self._workspace_id, question, options, whole=False)
-        return max(bundle.items, key=lambda item: item.relevance).parts if bundle.items else None
+    async def evidence(self, question: str) -> list[Mapping[str, float]]:
+        """The parts of every item of the answer that a user would get."""
+        bundle = await self._ask(question, RetrieveOptions(explain=True), None)
+        return [item.parts for item in bundle.items]
+
+    async def chunks(self) -> int:
+        """How many chunks the tree has."""
+        return (await self._status()).counts.chunks
+
+    async def embed(self) -> None:
+        """Give every chunk its dense vector."""
+        repository = (await self._status()).repository
+        await ended(self._tenure, await self._tenure.ingestion.request_embed(self._workspace_id, repository.id), None)
 
     async def _ask(self, issue: str, options: RetrieveOptions, tuning: Tuning | None) -> ContextBundle:
         return await self._tenure.retrieval.retrieve(self._workspace_id, issue, options, whole=False, tuning=tuning)
@@ -209,17 +217,18 @@ class Indexed:
         async with database.writing(self._workspace_id) as work:
             current = await work.repositories.get(self._repository.id)
             await work.repositories.update(replace(current, tree=commit))
-        job = await ingestion.request_index(self._workspace_id, self._repository.id)
-        await ingestion.run_job(self._workspace_id, job.id)
-        await ingestion.project(self._workspace_id)
+        await ended(self._tenure, await ingestion.request_index(self._workspace_id, self._repository.id))
         if self._dense:
-            embed = await ingestion.request_embed(self._workspace_id, self._repository.id)
-            await ingestion.run_job(self._workspace_id, embed.id)
-            await ingestion.project(self._workspace_id)
-        status = await ingestion.status(self._workspace_id, self._repository.id)
-        if status.repository.commit != commit or status.counts.outbox_pending:
-            raise InvalidInput(f"{commit} was not indexed: {status.job.error if status.job else 'no job'}")
+            await self.embed()
+        status = await self._status()
+        if status.repository.commit != commit:
+            raise InvalidInput(f"{commit} was not indexed: {status.repository.detail or status.state}")
         await self._update_baseline(status.repository)
+
+    async def _status(self) -> IndexStatus:
+        if self._repository is None:
+            raise InvalidInput("no commit is indexed yet; answer an instance first")
+        return await self._tenure.ingestion.status(self._workspace_id, self._repository.id)
 
     async def _update_baseline(self, repository: Repository) -> None:
         async with self._tenure.infrastructure.database.reading(self._workspace_id) as work:
@@ -240,7 +249,7 @@ async def indexer(clone: Path, dense: bool) -> AsyncIterator[Indexed]:
             "indexing.dense": False,
             "retrieval.source_deadline_ms": DEADLINE_MS,
         }
-        async with open_tenure(load_settings("test", flags), works=False) as tenure:
+        async with open_tenure(load_settings("test", flags)) as tenure:
             workspace = await tenure.directory.create(LOCAL_CALLER, "bench")
             yield Indexed(tenure, workspace.id, clone, dense)
 

@@ -9,6 +9,7 @@ import typer
 from rich.progress import Progress
 
 from tenure.runtime.bootstrap import git_repository
+from tenure.workspace.bench.fit import DENSE_CHUNKS
 from tenure.workspace.bench.fit import fit as measure_fit
 from tenure.workspace.bench.impact import bench_impact
 from tenure.workspace.bench.index import bench_index
@@ -82,10 +83,17 @@ def localize(
 
 @app.command("fit")
 @exits
-def fit(context: typer.Context, file: Records, repos: Clones) -> None:
+def fit(
+    context: typer.Context,
+    file: Records,
+    repos: Clones,
+    dense_chunks: Annotated[
+        int, typer.Option(min=0, help="Judge trees of at most so many chunks with dense vectors too.")
+    ] = DENSE_CHUNKS,
+) -> None:
     """Fit the weights of the sources and the relevance model; prints what is pasted into the code."""
     session = session_of(context)
-    fitted = asyncio.run(measure_fit(file, repos, lambda done: typer.echo(done.instance.id, err=True)))
+    fitted = asyncio.run(measure_fit(file, repos, lambda done: typer.echo(done.instance.id, err=True), dense_chunks))
     session.console.print_json(data=fitted)
 
 
