@@ -39,13 +39,13 @@ def chunk(number: int, terms: dict[int, float] | None = None, dense: list[float]
     return point(Space.CHUNK, number, terms, dense, **fields)
 
 
-def point(space: Space, number: int, terms=None, dense=None, **fields) -> Point:
+def point(space: Space, number: int, terms=None, dense=None, node_id=None, **fields) -> Point:
     terms = {1: 1.0} if terms is None else terms
     vectors = {space: Sparse(list(terms), list(terms.values()))}
     if dense is not None:
         vectors[Space.DENSE] = dense
-    known = {"repository_id": REPOSITORY, "owner_id": uid(900), "node_id": uid(number), "revision": 1}
-    return Point(uid(number), vectors, PointFilterFields(**known | fields))
+    known = {"repository_id": REPOSITORY, "owner_id": uid(900), "revision": 1}
+    return Point(uid(number), vectors, PointFilterFields(**known | fields), node_id or uid(number))
 
 
 def asking(*terms: int, space: Space = Space.CHUNK, limit: int = 100, **filters) -> Query:

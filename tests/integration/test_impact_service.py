@@ -17,6 +17,7 @@ from tenure.code.prepare import prepare_many
 from tenure.core.commands import JobKind, JobState
 from tenure.core.errors import InvalidInput, RecordNotFound
 from tenure.ingestion.indexing import Indexing
+from tenure.ingestion.just_stored import JustStored
 from tenure.ingestion.lease import take
 from tenure.ingestion.registration import Registration
 from tenure.ports.records import Job, Workspace
@@ -25,7 +26,7 @@ from tests.support.git_sandbox import Sandbox
 
 
 async def prepare(requests: Sequence[PrepareRequest]) -> list[PreparedFile]:
-    return prepare_many(requests, len)
+    return prepare_many(requests)
 
 
 @dataclass
@@ -45,6 +46,8 @@ class Index:
             database=self.database,
             git=GitProcess(),
             prepare=prepare,
+            warm=lambda: None,
+            just_stored=JustStored(),
             queue=InProcessTaskQueue(),
             clock=clock,
             count_tokens=len,

@@ -34,8 +34,11 @@ from tenure.ports.vector_store import Point, PointFilterFields, Space
 async def main():
     store = await QdrantEdgeVectorStore.open(Path(sys.argv[1]), 4)
     for start in range(0, 10**9, 50):
-        fields = PointFilterFields("r", "o", "n", start)
-        points = [Point(str(uuid.UUID(int=start + at)), {Space.CHUNK: Sparse([1], [1.0])}, fields) for at in range(50)]
+        fields = PointFilterFields("r", "o", start)
+        points = [
+            Point(str(uuid.UUID(int=start + at)), {Space.CHUNK: Sparse([1], [1.0])}, fields, "n")
+            for at in range(50)
+        ]
         await store.upsert(str(uuid.UUID(int=1)), points)
         print(start + 50, flush=True)
 
@@ -51,8 +54,8 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture
 def points() -> list[Point]:
-    fields = PointFilterFields("r", "o", "n", 1)
-    return [Point(str(uuid.UUID(int=at)), {Space.CHUNK: Sparse([1], [1.0])}, fields) for at in range(30)]
+    fields = PointFilterFields("r", "o", 1)
+    return [Point(str(uuid.UUID(int=at)), {Space.CHUNK: Sparse([1], [1.0])}, fields, "n") for at in range(30)]
 
 
 async def fill(folder: Path, points: list[Point]) -> None:
@@ -255,9 +258,14 @@ async def test_a_folder_that_can_not_be_made_is_named(tmp_path):
 
 async def test_optimizing_changes_no_answer(folder):
     store = await QdrantEdgeVectorStore.open(folder, DIMENSION)
-    fields = PointFilterFields("r", "o", "n", 1)
+    fields = PointFilterFields("r", "o", 1)
     points = [
-        Point(str(uuid.UUID(int=at)), {Space.CHUNK: Sparse([at % 9], [1.0]), Space.DENSE: [1.0, at, at % 7, 0]}, fields)
+        Point(
+            str(uuid.UUID(int=at)),
+            {Space.CHUNK: Sparse([at % 9], [1.0]), Space.DENSE: [1.0, at, at % 7, 0]},
+            fields,
+            "n",
+        )
         for at in range(1500)
     ]
     await store.upsert(WORKSPACE, points)

@@ -19,8 +19,8 @@ UNDECODABLE = "src/caf\udce9.py"
 
 
 def point(point_id: str, path: str, node: str = "node") -> Point:
-    fields = PointFilterFields("repository", f"owner of {node}", node, 1, path=path)
-    return Point(point_id, {Space.CHUNK: Sparse([3], [1.0])}, fields)
+    fields = PointFilterFields("repository", f"owner of {node}", 1, path=path)
+    return Point(point_id, {Space.CHUNK: Sparse([3], [1.0])}, fields, node)
 
 
 @pytest.fixture
@@ -73,7 +73,9 @@ async def test_a_point_that_was_deleted_and_comes_back_elsewhere_tells_its_new_p
 
 async def test_a_write_that_is_refused_changes_no_place(store: QdrantEdgeVectorStore) -> None:
     await store.upsert(WORKSPACE, [point(FIRST, "old.py")])
-    wrong = Point(SECOND, {Space.CHUNK: Sparse([3], [1.0]), Space.DENSE: [1.0, 0.0]}, point(SECOND, "x.py").fields)
+    wrong = Point(
+        SECOND, {Space.CHUNK: Sparse([3], [1.0]), Space.DENSE: [1.0, 0.0]}, point(SECOND, "x.py").fields, "node"
+    )
     with pytest.raises(StoreMismatch):
         await store.upsert(WORKSPACE, [point(FIRST, "new.py"), wrong])
     assert await paths(store) == {FIRST: "old.py"}

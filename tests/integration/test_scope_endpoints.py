@@ -357,7 +357,8 @@ async def test_a_thousand_points_of_another_workspace_change_no_score(world: Ten
             Point(
                 str(uuid.uuid5(uuid.NAMESPACE_URL, f"{space}{number}")),
                 {space: vector},
-                PointFilterFields(world.green.repository_id, world.green.repository_id, world.green.repository_id, 1),
+                PointFilterFields(world.green.repository_id, world.green.repository_id, 1),
+                world.green.repository_id,
             )
             for number in range(1000)
         ]

@@ -54,11 +54,9 @@ async def test_a_fresh_index_is_clean(stack: Embedded, tmp_path: Path) -> None:
 async def test_an_orphan_point_is_found_and_removed(stack: Embedded, tmp_path: Path) -> None:
     workspace, repository = await _indexed(stack, tmp_path)
     before = await _points(stack, workspace)
-    fields = PointFilterFields(
-        repository_id=repository, owner_id=STRANGER, node_id=STRANGER, revision=1, path="gone.py"
-    )
+    fields = PointFilterFields(repository_id=repository, owner_id=STRANGER, revision=1, path="gone.py")
     await stack.tenure.infrastructure.vectors.upsert(
-        workspace, [Point(STRANGER, {Space.CHUNK: Sparse([7], [1.0])}, fields)]
+        workspace, [Point(STRANGER, {Space.CHUNK: Sparse([7], [1.0])}, fields, STRANGER)]
     )
     assert await _findings(stack, workspace) == {"orphan_points": 1}
     await stack.tenure.ingestion.repair(workspace)

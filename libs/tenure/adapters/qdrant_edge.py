@@ -29,6 +29,7 @@ from tenure.adapters.qdrant_edge_places import Places
 from tenure.adapters.qdrant_edge_points import (
     HIT_FIELDS,
     SCAN_FIELDS,
+    SCOPE,
     CheckedPoint,
     SharedFields,
     canonical_id,
@@ -165,7 +166,7 @@ class QdrantEdgeVectorStore:
         if not scopes or not owner_ids:
             return
         older = FieldCondition(key="revision", range=RangeFloat(lt=before_revision))
-        await self._write(lambda: self._delete_where(one_of("scope", scopes), one_of("owner", owner_ids), older))
+        await self._write(lambda: self._delete_where(one_of(SCOPE, scopes), one_of("owner", owner_ids), older))
 
     async def delete_repository(self, workspace_id: str, repository_id: str) -> None:
         """Remove all points of one repository of this workspace."""
@@ -229,7 +230,7 @@ class QdrantEdgeVectorStore:
             records, offset = await self._read(partial(self._shard.scroll, page))
             for record in records:
                 payload = record.payload or {}
-                yield str(record.id), space_of(payload["scope"]), payload["owner"], payload["revision"]
+                yield str(record.id), space_of(payload[SCOPE]), payload["owner"], payload["revision"]
             if offset is None:
                 return
 
@@ -240,7 +241,7 @@ class QdrantEdgeVectorStore:
         if space is Space.DENSE:
             conditions.append(HasVectorCondition(space.value))
         elif space is not None:
-            conditions = [equals("scope", scope_of(workspace, space))]
+            conditions = [equals(SCOPE, scope_of(workspace, space))]
         return await self._read(lambda: self._shard.count(CountRequest(filter=Filter(must=list(conditions)))))
 
     async def optimize(self) -> bool:
@@ -310,12 +311,11 @@ class QdrantEdgeVectorStore:
         return [hit_of(point_id, scores[point_id], place, space) for point_id, place in places.items()]
 
     def _at_once(self, workspace: str, points: Sequence[CheckedPoint]) -> set[SharedFields]:
-        """What points share that are written whole: alone of their owner, or of an owner that has points here."""
-        present = {
-            point_id
-            for batch in _batches([point.id for point in points], SCAN_PAGE)
-            for point_id in self._present(workspace, batch)
-        }
+        """What points share that are written whole: alone of their owner, or of an owner that has points here.
+
+        `RecordConflict` if another workspace has one of the points.
+        """
+        present = self._taken(workspace, [point.id for point in points])
         alone = Counter(point.shared for point in points)
         return {point.shared for point in points if point.id in present or alone[point.shared] == 1}
 
@@ -324,7 +324,6 @@ class QdrantEdgeVectorStore:
         time, and until then no search finds them.
         """
         point_ids = [point.id for point in points]
-        self._refuse_foreign(workspace, point_ids)
         by_shared: dict[SharedFields, list[int | UUID | str]] = defaultdict(list)
         for point in points:
             by_shared[point.shared].append(point.id)
@@ -344,12 +343,19 @@ class QdrantEdgeVectorStore:
         page = ScrollRequest(limit=len(point_ids), filter=wanted, with_payload=False)
         return {str(record.id) for record in self._shard.scroll(page)[0]}
 
-    def _refuse_foreign(self, workspace: str, point_ids: Sequence[str]) -> None:
-        foreign = Filter(must=[with_ids(point_ids)], must_not=[in_workspace(workspace), is_half_written()])
-        if self._shard.count(CountRequest(filter=foreign)):
-            raise RecordConflict(
-                "a point id is taken outside of this workspace; ids must be derived from the workspace"
-            )
+    def _taken(self, workspace: str, point_ids: Sequence[str]) -> set[str]:
+        """Those of the points that this workspace has; a half-written one is nobody's."""
+        taken: set[str] = set()
+        for batch in _batches(point_ids, SCAN_PAGE):
+            wanted = Filter(must=[with_ids(batch)], must_not=[is_half_written()])
+            page = ScrollRequest(limit=len(batch), filter=wanted, with_payload=[SCOPE])
+            for record in self._shard.scroll(page)[0]:
+                if workspace not in (record.payload or {})[SCOPE]:
+                    raise RecordConflict(
+                        "a point id is taken outside of this workspace; ids must be derived from the workspace"
+                    )
+                taken.add(str(record.id))
+        return taken
 
     def _delete_where(self, *conditions: FieldCondition | HasIdCondition) -> None:
         self._update(UpdateOperation.delete_points_by_filter(Filter(must=list(conditions))))

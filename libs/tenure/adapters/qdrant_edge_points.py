@@ -42,8 +42,10 @@ NamedVector: TypeAlias = SparseVector | list[float] | list[list[float]]
 """What Edge takes for one space."""
 _WITHOUT_TESTS = "/product"
 """Ends the keywords of what is no test."""
+SCOPE = "scope"
+"""The field that says whose a point is and of which kind."""
 HIT_FIELDS = ["node", "owner", "path"]
-SCAN_FIELDS = ["scope", "owner", "revision"]
+SCAN_FIELDS = [SCOPE, "owner", "revision"]
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _CANONICAL = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _ESCAPED_SURROGATE = re.compile("\0([0-9a-f]{4})")
@@ -123,12 +125,7 @@ class SharedFields(NamedTuple):
     """The fields of a point but for its node: one value for hundreds of points."""
 
     kind: Space
-    repository_id: str
-    owner_id: str
-    revision: int
-    path: str
-    is_test: bool
-    language: str
+    fields: port.PointFilterFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +147,8 @@ def checked_point(point_id: str, point: port.Point, dimension: int) -> CheckedPo
     for space, vector in point.vectors.items():
         _check_space(space, vector, f"point {point_id}")
         vectors[space.value] = _named_vector(vector, dimension, f"point {point_id}")
-    fields = point.fields
-    place = Place(fields.node_id, fields.owner_id, fields.path)
-    shared = SharedFields(
-        kinds[0],
-        fields.repository_id,
-        fields.owner_id,
-        fields.revision,
-        fields.path,
-        fields.is_test,
-        fields.language,
-    )
-    return CheckedPoint(point_id, vectors, place, shared)
+    place = Place(point.node_id, point.fields.owner_id, point.fields.path)
+    return CheckedPoint(point_id, vectors, place, SharedFields(kinds[0], point.fields))
 
 
 def edge_point(point: CheckedPoint, shared: Mapping[str, Any]) -> Point:
@@ -171,13 +158,14 @@ def edge_point(point: CheckedPoint, shared: Mapping[str, Any]) -> Point:
 
 def shared_payload(workspace_id: str, shared: SharedFields) -> dict[str, Any]:
     """What is stored of these fields. Folders are found by the path's beginning, so they are not stored."""
+    kind, fields = shared
     return {
-        "scope": _scopes(workspace_id, shared.kind, shared.is_test),
-        "repository": shared.repository_id,
-        "owner": shared.owner_id,
-        "revision": shared.revision,
-        "path": stored_path(shared.path),
-        "language": shared.language,
+        SCOPE: _scopes(workspace_id, kind, fields.is_test),
+        "repository": fields.repository_id,
+        "owner": fields.owner_id,
+        "revision": fields.revision,
+        "path": stored_path(fields.path),
+        "language": fields.language,
     }
 
 
@@ -202,12 +190,12 @@ def one_of(field: str, values: Iterable[str]) -> FieldCondition:
 
 def in_workspace(workspace_id: str) -> FieldCondition:
     """Any kind, this workspace."""
-    return equals("scope", workspace_id)
+    return equals(SCOPE, workspace_id)
 
 
 def is_half_written() -> IsEmptyCondition:
     """Points that got their vectors and, because of a kill or a full disk, not yet what they share."""
-    return IsEmptyCondition("scope")
+    return IsEmptyCondition(SCOPE)
 
 
 def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
@@ -218,10 +206,10 @@ def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
 def edge_query(workspace_id: str, query: port.Query, dimension: int, limit: int) -> QueryRequest:
     """The query as Edge takes it, with its scope in the filter and in the corpus of its document frequencies."""
     params = None
-    scope = equals("scope", scope_of(workspace_id, query.space, query.filter.with_tests))
+    scope = equals(SCOPE, scope_of(workspace_id, query.space, query.filter.with_tests))
     if isinstance(query.vector, Sparse):
         vector: SparseVector | list[float] = sparse_vector(query.vector, "the query")
-        params = SearchParams(idf=IdfParams(Filter(must=[equals("scope", scope_of(workspace_id, query.space))])))
+        params = SearchParams(idf=IdfParams(Filter(must=[equals(SCOPE, scope_of(workspace_id, query.space))])))
     else:
         vector = dense_values(query.vector, dimension, "the query")
     return QueryRequest(

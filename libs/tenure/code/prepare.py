@@ -1,8 +1,8 @@
-"""One file from bytes to rows: decode, mask, parse, cut into chunks, count, weigh. Runs in worker processes."""
+"""One file from bytes to rows: decode, mask, parse, cut into chunks, weigh. Runs in worker processes."""
 
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from tenure.core.memory import FileRecord, NodeType, ParseStatus
 from tenure.core.sparse import FILE_AVERAGE_LENGTH, FILE_K1, bm25_weights, pack
 from tenure.ports.records import LeftOut
 
-PARSER_VERSION = "6"
+PARSER_VERSION = "7"
 """Grows with every change that makes a file's rows differ: files of another version are prepared again."""
 
 COMPRESSION_LEVEL = 3
@@ -36,8 +36,6 @@ _MAX_EXPORTED_NAMES = 50
 _SUMMARY_CHARS = 300
 _TRANSLATION_COST_FACTOR = 1.25
 """Translations cost more embedding tokens than the estimate says, for the model's words are English."""
-
-Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +51,15 @@ class _Contents:
     references: bytes = b""
 
 
-def prepare_many(requests: Sequence[PrepareRequest], count: Count) -> list[PreparedFile]:
-    """`prepare_file` for each, in order: the task of a spawned worker, to which `count` is sent by its name."""
-    return [prepare_file(request, count) for request in requests]
+def prepare_many(requests: Sequence[PrepareRequest]) -> list[PreparedFile]:
+    """`prepare_file` for each, in order: the task of a spawned worker."""
+    return [prepare_file(request) for request in requests]
 
 
-def prepare_file(request: PrepareRequest, count: Count) -> PreparedFile:
+def prepare_file(request: PrepareRequest) -> PreparedFile:
     """The rows of one file, or why it is left out; whatever is in the file, this does not raise.
 
-    Pure but for reading the file when the request does not bring its bytes. `count` gives the tokens of a text.
+    Pure but for reading the file when the request does not bring its bytes.
     """
     candidate = request.candidate
     reason = reason_to_leave_out(candidate.path, candidate.size) or generated.reason_by_name(candidate.path)
@@ -80,7 +78,7 @@ def prepare_file(request: PrepareRequest, count: Count) -> PreparedFile:
     )
     if reason:
         return _left_out(request, reason)
-    return _prepared(request, raw, decoded.text, decoded.reason, language, count)
+    return _prepared(request, raw, decoded.text, decoded.reason, language)
 
 
 def _left_out(request: PrepareRequest, reason: str) -> PreparedFile:
@@ -97,16 +95,14 @@ def _read(real_path: str) -> bytes:
         return file.read(MAX_SOURCE_BYTES + 1)
 
 
-def _prepared(
-    request: PrepareRequest, raw: bytes, text: str, decoding: str, language: str, count: Count
-) -> PreparedFile:
+def _prepared(request: PrepareRequest, raw: bytes, text: str, decoding: str, language: str) -> PreparedFile:
     path = request.candidate.path
     role = role_of(path, language)
     contents = _contents(request, mask_text(text, path, role) if language != NOTEBOOK else text, language)
     lines = Lines.of(_shown(contents.text, language))
     digest = content_hash(raw)
     factor = _TRANSLATION_COST_FACTOR if language == TRANSLATIONS else 1.0
-    rows = rows_of(request, lines, contents.parts, digest, count, factor, contents.ranks)
+    rows = rows_of(request, lines, contents.parts, digest, factor, contents.ranks)
     status = ParseStatus.PARTIAL if decoding and contents.status is ParseStatus.OK else contents.status
     file = FileRecord(
         id=rows.nodes[0].id,

@@ -1,7 +1,7 @@
 """A file's rows: its nodes, their chunks and the `contains` edges, from its parts."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
@@ -43,14 +43,13 @@ def rows_of(
     lines: Lines,
     parts: Sequence[Part],
     content_hash: str,
-    count: Callable[[str], int],
     factor: float,
     ranks: Ranks,
 ) -> Rows:
     """The rows of a file whose first part is the file itself and whose parents stand before their children.
 
     A line belongs to the innermost part around it. `factor` and `ranks` are those of
-    `tenure.code.chunk.spans`. Each text is counted once; a node's tokens are those of all chunks in its span.
+    `tenure.code.chunk.spans`. Tokens are an estimate; a node's are those of all stretches in its span.
     """
     chunks: list[Chunk] = []
     tokens = [0] * len(parts)
@@ -59,11 +58,12 @@ def rows_of(
     for index, first_row, last_row in _segments(parts, lines.count):
         part = parts[index]
         for span in spans(lines, first_row, last_row, part.header, factor, ranks):
-            text = lines.text[span.start : span.end]
-            own = count(text) if span.is_chunk else _count_long(text, count)
+            own = estimated_tokens(lines, span)
             tokens[index] += own
             if span.is_chunk:
-                chunks.append(_chunk(part, owner_id, numbers[index], span, text, own, path_terms))
+                chunks.append(
+                    _chunk(part, owner_id, numbers[index], span, lines.text[span.start : span.end], own, path_terms)
+                )
                 numbers[index] += 1
     for index in range(len(parts) - 1, 0, -1):
         tokens[parts[index].parent] += tokens[index]
@@ -77,12 +77,20 @@ def rows_of(
     )
 
 
-_COUNTED_AT_ONCE = 50_000
-"""Characters of a giant line that are counted at a time: token counters refuse texts of 200,000 tokens."""
+_TOKENS_PER_COST, _TOKENS_PER_LINE = 0.63, 0.91
+"""A language model reads less of a line than the embedding model does, and its end and indentation besides; least squares
+over 5,000 stretches of Python and prose: half of them are within 9 %, nine of ten between -22 and +21 % of the count.
+"""
 
 
-def _count_long(text: str, count: Callable[[str], int]) -> int:
-    return sum(count(text[start : start + _COUNTED_AT_ONCE]) for start in range(0, len(text), _COUNTED_AT_ONCE))
+def estimated_tokens(lines: Lines, span: Span) -> int:
+    """About how many tokens of a language model the span has: enough to choose what is shown whole. What is shown is
+    counted exactly, for counting here would be an eighth of the time of indexing.
+    """
+    rows = slice(span.first_row, span.last_row + 1)
+    length = lines.starts[rows.stop] - lines.starts[rows.start]
+    whole = _TOKENS_PER_COST * sum(lines.costs[rows]) + _TOKENS_PER_LINE * (rows.stop - rows.start)
+    return max(1, round(whole * (span.end - span.start + 1) / length))
 
 
 def _segments(parts: Sequence[Part], count: int) -> Iterator[tuple[int, int, int]]:

@@ -130,7 +130,9 @@ class Source(Record):
 
 @dataclass(frozen=True, slots=True)
 class Node(Record):
-    """A memory that retrieval can return. `confidence` and `weight` lie in [0, 1]."""
+    """A memory that retrieval can return. `confidence` and `weight` lie in [0, 1]. `token_count` of code is an estimate:
+    what is shown is counted when it is shown.
+    """
 
     id: str
     workspace_id: str

@@ -20,13 +20,11 @@ class Space(StrEnum):
     EPISODE = "episode"
 
 
-@dataclass(frozen=True, slots=True)
-class PointFilterFields:
-    """What a point can be filtered by; folders are told from the beginning of `path`."""
+class PointFilterFields(NamedTuple):
+    """What a point can be filtered by, one value for all points of an owner; folders are told from the beginning of `path`."""
 
     repository_id: str
     owner_id: str
-    node_id: str
     revision: int
     path: str = ""
     is_test: bool = False
@@ -35,7 +33,7 @@ class PointFilterFields:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A point of one workspace. `vectors` maps a space to its vector; a point may lack spaces.
+    """A point of one workspace, which stands for a node. `vectors` maps a space to its vector; a point may lack spaces.
 
     A point's kind is the sparse space it carries: chunk, file, profile or episode.
     """
@@ -43,6 +41,7 @@ class Point:
     id: str
     vectors: Mapping[Space, "Sparse | Dense"]
     fields: PointFilterFields
+    node_id: str
 
 
 @dataclass(frozen=True, slots=True)

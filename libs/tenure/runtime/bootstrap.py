@@ -5,12 +5,10 @@ Adapters are imported where they are built, so that a command that needs none of
 
 import asyncio
 import functools
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 
-from tenure.code import prepare
-from tenure.code.model import PreparedFile, PrepareRequest
+from tenure.code.prepare import prepare_many
 from tenure.core.errors import InvalidInput, StoreMismatch
 from tenure.ports.cache import Cache
 from tenure.ports.clock import Clock
@@ -67,7 +65,7 @@ async def open_infrastructure(settings: Settings, stack: AsyncExitStack, checks_
     stack.push_async_callback(vectors.close)
     cache = InProcessCache()
     stack.push_async_callback(cache.close)
-    parsing = ParsePool(functools.partial(prepare_files, encoding=settings.tokens.encoding), settings.indexing.workers)
+    parsing = ParsePool(prepare_many, settings.indexing.workers)
     stack.callback(parsing.close)
     queue = InProcessTaskQueue()
     stack.push_async_callback(queue.close)
@@ -109,11 +107,6 @@ def git_repository() -> GitRepository:
     from tenure.adapters.git.repository import GitProcess
 
     return GitProcess()
-
-
-def prepare_files(requests: Sequence[PrepareRequest], encoding: str) -> list[PreparedFile]:
-    """What a parser process runs: `prepare_many` with the token counter of the settings."""
-    return prepare.prepare_many(requests, _token_counter(encoding).count)
 
 
 @functools.lru_cache(maxsize=2)

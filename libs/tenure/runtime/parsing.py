@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from multiprocessing.connection import wait
 
 from tenure.code.model import PreparedFile, PrepareRequest
@@ -26,12 +27,20 @@ NICENESS = 5
 
 
 class ParsePool:
-    """Prepares files in worker processes that start at the first use."""
+    """Prepares files in worker processes that start at the first use, or by `start`."""
 
     def __init__(self, prepare: PrepareMany, workers: int) -> None:
         self._prepare = prepare
         self._workers = workers
         self._pool: ProcessPoolExecutor | None = None
+
+    def start(self) -> None:
+        """Let all processes start now, without waiting for them. Fine to call again: idle ones do nothing."""
+        if self._workers:
+            pool = self._opened()
+            with suppress(BrokenProcessPool):  # the next `prepare` says so and opens another
+                for _ in range(self._workers):
+                    pool.submit(self._prepare, ())
 
     async def prepare(self, requests: Sequence[PrepareRequest]) -> list[PreparedFile]:
         """The prepared files in the order of the requests.
@@ -42,9 +51,7 @@ class ParsePool:
             return []
         if self._workers == 0:
             return await asyncio.to_thread(self._prepare, requests)
-        pool = self._pool = self._pool or ProcessPoolExecutor(
-            self._workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
-        )
+        pool = self._opened()
         loop = asyncio.get_running_loop()
         try:
             slices = [
@@ -60,6 +67,12 @@ class ParsePool:
             ) from error
         by_path = {prepared.path: prepared for part in done for prepared in part}
         return [by_path[request.candidate.path] for request in requests]
+
+    def _opened(self) -> ProcessPoolExecutor:
+        self._pool = self._pool or ProcessPoolExecutor(
+            self._workers, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker
+        )
+        return self._pool
 
     def close(self) -> None:
         """End the processes; work under way is dropped and will be done again."""

@@ -15,6 +15,7 @@ from tenure.core.errors import GitRefused
 from tenure.core.memory import ParseStatus
 from tenure.ingestion.ahead import ahead
 from tenure.ingestion.episodes import Episodes
+from tenure.ingestion.just_stored import JustStored
 from tenure.ingestion.lease import LeasedJob
 from tenure.ingestion.plan import SyncPlan, batches, by_path, code_first, is_same, plan_sync
 from tenure.ingestion.resolving import Resolver
@@ -66,6 +67,8 @@ class Indexing:
         database: Database,
         git: GitRepository,
         prepare: Prepare,
+        warm: Callable[[], None],
+        just_stored: JustStored,
         queue: TaskQueue,
         clock: Clock,
         count_tokens: Callable[[str], int],
@@ -75,6 +78,8 @@ class Indexing:
         self._database = database
         self._git = git
         self._prepare = prepare
+        self._warm = warm
+        self._just_stored = just_stored
         self._queue = queue
         self._clock = clock
         self._full_pass_rate = full_pass_rate
@@ -104,6 +109,8 @@ class Indexing:
         workspace_id = leased.job.workspace_id
         async with self._database.reading(workspace_id) as work:
             repository = await work.repositories.get(leased.job.key)
+        if repository.indexed_at is None:  # all of it is to be parsed: the parsers start while files are looked for
+            self._warm()
         try:
             return await self._run(repository, leased)
         except BaseException:
@@ -215,6 +222,7 @@ class Indexing:
             )
             await work.files.remove([state.id for state in dropped])
             await self._resolver.note_changes(work, repository.id, written, [state.path for state in dropped])
+        self._just_stored.add(written)
         await self._queue.send(Project(repository.workspace_id))
         return written
 

@@ -9,6 +9,8 @@ from tenure.ports.records import FileState
 
 BATCH_FILES = 500
 """Files of one transaction: large enough to amortise its cost, small enough that a kill loses a few seconds of work."""
+FIRST_BATCH_FILES = 50
+"""Files of the first transaction of a sync, each further one twice as large: storing begins while most is to be parsed."""
 BATCH_BYTES = 8 * 1024 * 1024
 """Source bytes of one transaction, for the same reason."""
 _CODE = frozenset({PYTHON, NOTEBOOK})
@@ -74,13 +76,13 @@ def code_first(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[C
 
 
 def batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
-    """Candidates in order, cut into batches bounded by number and bytes; no batch is empty."""
+    """Candidates in order, cut into growing batches bounded by number and bytes; no batch is empty."""
     batch: list[Candidate] = []
-    size = 0
+    size, most = 0, FIRST_BATCH_FILES
     for candidate in candidates:
-        if batch and (len(batch) >= BATCH_FILES or size + candidate.size > BATCH_BYTES):
+        if batch and (len(batch) >= most or size + candidate.size > BATCH_BYTES):
             yield batch
-            batch, size = [], 0
+            batch, size, most = [], 0, min(2 * most, BATCH_FILES)
         batch.append(candidate)
         size += candidate.size
     if batch:

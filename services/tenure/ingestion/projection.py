@@ -6,12 +6,12 @@ written last is always what SQL holds. New points are written before old ones ar
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 from tenure.code import episodes
 from tenure.core import ids, sparse
 from tenure.core.memory import Chunk, FileRecord, FileRole, Node
 from tenure.core.vectors import unpack_dense
+from tenure.ingestion.just_stored import JustStored
 from tenure.ports.records import OutboxEntry, OutboxKind
 from tenure.ports.repositories import Database, UnitOfWork
 from tenure.ports.vector_store import Point, PointFilterFields, Space, VectorStore
@@ -25,10 +25,11 @@ _ALL_FILE_SPACES = (*_FILE_SPACES, Space.PROFILE)
 class Projection:
     """The relay from the outbox to the vector store."""
 
-    def __init__(self, database: Database, vectors: VectorStore, model: str) -> None:
+    def __init__(self, database: Database, vectors: VectorStore, model: str, just_stored: JustStored) -> None:
         self._database = database
         self._vectors = vectors
         self._model = model
+        self._just_stored = just_stored
 
     async def run(self, workspace_id: str) -> int:
         """Project until the outbox is empty; returns how many entries were done.
@@ -66,14 +67,18 @@ class Projection:
                 return _Step(is_workspace_gone=True)
 
     async def _files(self, work: UnitOfWork, entries: Sequence[OutboxEntry], subjects: Sequence[str]) -> "_Step":
-        files = await work.files.get_many(subjects)
+        known = self._just_stored.take(await work.files.states_of(subjects))
+        files = await work.files.get_many([subject for subject in subjects if subject not in known])
         chunks = await work.chunks.of_owners(list(files))
+        files |= {file_id: file for file_id, (file, _) in known.items()}
+        chunks |= {file_id: own for file_id, (_, own) in known.items()}
         hashes = list({chunk.content_hash for found in chunks.values() for chunk in found})
         dense = await work.chunks.embeddings(self._model, self._vectors.dimension, hashes)
         step = _Step()
         for file in files.values():
-            step.points.append(Point(file.id, {Space.FILE: sparse.unpack(file.sparse)}, _fields(file, file.id)))
-            step.points.extend(_chunk_point(chunk, file, dense) for chunk in chunks.get(file.id, ()))
+            fields = _fields(file)
+            step.points.append(Point(file.id, {Space.FILE: sparse.unpack(file.sparse)}, fields, file.id))
+            step.points.extend(_chunk_point(chunk, fields, dense) for chunk in chunks.get(file.id, ()))
             step.outdated[file.revision, _FILE_SPACES].append(file.id)
         newest: dict[str, int] = defaultdict(int)
         for entry in entries:
@@ -131,7 +136,8 @@ async def _profiles(work: UnitOfWork, subjects: Sequence[str]) -> _Step:
         Point(
             ids.profile_id(file.id),
             {Space.PROFILE: sparse.unpack(packed[file.id])},
-            replace(_fields(file, file.id), revision=0),
+            _fields(file)._replace(revision=0),
+            file.id,
         )
         for file in files.values()
         if file.id in packed
@@ -155,11 +161,10 @@ def _leading(entries: Sequence[OutboxEntry], kind: OutboxKind) -> Iterable[Outbo
         yield entry
 
 
-def _fields(file: FileRecord, node_id: str) -> PointFilterFields:
+def _fields(file: FileRecord) -> PointFilterFields:
     return PointFilterFields(
         repository_id=file.repository_id,
         owner_id=file.id,
-        node_id=node_id,
         revision=file.revision,
         path=file.path,
         is_test=file.role is FileRole.TEST,
@@ -167,15 +172,15 @@ def _fields(file: FileRecord, node_id: str) -> PointFilterFields:
     )
 
 
-def _chunk_point(chunk: Chunk, file: FileRecord, dense: dict[str, bytes]) -> Point:
+def _chunk_point(chunk: Chunk, fields: PointFilterFields, dense: dict[str, bytes]) -> Point:
     vectors: dict[Space, sparse.Sparse | Sequence[float]] = {Space.CHUNK: sparse.unpack(chunk.sparse)}
     if chunk.content_hash in dense:
         vectors[Space.DENSE] = unpack_dense(dense[chunk.content_hash])
-    return Point(chunk.id, vectors, _fields(file, chunk.node_id))
+    return Point(chunk.id, vectors, fields, chunk.node_id)
 
 
 def _episode_point(node: Node) -> Point:
-    fields = PointFilterFields(
-        repository_id=node.source.repository_id or "", owner_id=node.id, node_id=node.id, revision=0
+    fields = PointFilterFields(repository_id=node.source.repository_id or "", owner_id=node.id, revision=0)
+    return Point(
+        node.id, {Space.EPISODE: sparse.unpack(episodes.episode_sparse(episodes.commit_of(node)))}, fields, node.id
     )
-    return Point(node.id, {Space.EPISODE: sparse.unpack(episodes.episode_sparse(episodes.commit_of(node)))}, fields)

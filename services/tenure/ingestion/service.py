@@ -13,6 +13,7 @@ from tenure.core.commands import JobKind, JobState, Project, RunJob
 from tenure.core.errors import InvalidInput, LeaseLost, StoreUnavailable, TenureError
 from tenure.ingestion.embedding import Embedding
 from tenure.ingestion.indexing import Indexing
+from tenure.ingestion.just_stored import JustStored
 from tenure.ingestion.lease import LeasedJob, take
 from tenure.ingestion.projection import Projection
 from tenure.ingestion.registration import Registration
@@ -71,6 +72,7 @@ class IngestionService:
         clock: Clock,
         registration: Registration,
         indexing: Indexing,
+        just_stored: JustStored,
         dense: bool,
     ) -> None:
         self._database = database
@@ -81,7 +83,7 @@ class IngestionService:
         self._registration = registration
         self._indexing = indexing
         self._dense = dense
-        self._projection = Projection(database, vectors, embedder.name)
+        self._projection = Projection(database, vectors, embedder.name, just_stored)
         self._embedding = Embedding(database, embedder, queue)
         self._verification = Verification(database, vectors, embedder.name)
         self._catching_up: set[str] = set()

@@ -1,6 +1,6 @@
 """From ranked candidates to items: rows, relevance, factors, and the text of those that are shown."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -143,9 +143,16 @@ def in_order(
 
 
 async def build(
-    work: UnitOfWork, shown: Sequence[Candidate], rows: Rows, judge: Judge, explains: bool
+    work: UnitOfWork,
+    shown: Sequence[Candidate],
+    rows: Rows,
+    judge: Judge,
+    count: Callable[[str], int],
+    explains: bool,
 ) -> list[ContextItem]:
-    """The items of the candidates that are shown, each with its text: the whole node if it is small, else its best chunk."""
+    """The items of the candidates that are shown, each with its text and that text's tokens, as `count` gives them: the
+    whole node if it is small, else its best chunk.
+    """
     owners = [owner_of(one.node) or "" for one in shown]
     texts = await work.files.texts(sorted({owner for owner in owners if owner}))
     lines = {owner: text.split("\n") for owner, text in texts.items()}
@@ -155,13 +162,16 @@ async def build(
             rows,
             judge,
             _text(one.node, rows.chunk_shown(one.node), texts.get(owner), lines.get(owner, ())),
+            count,
             explains,
         )
         for one, owner in zip(shown, owners, strict=True)
     ]
 
 
-def _item(candidate: Candidate, rows: Rows, judge: Judge, text: str, explains: bool) -> ContextItem:
+def _item(
+    candidate: Candidate, rows: Rows, judge: Judge, text: str, count: Callable[[str], int], explains: bool
+) -> ContextItem:
     one, node = candidate.ranked, candidate.node
     seen = judge.evidence(node, rows.chunks.get(node.id))
     part = rows.chunk_shown(node)
@@ -173,7 +183,7 @@ def _item(candidate: Candidate, rows: Rows, judge: Judge, text: str, explains: b
         kind=node.kind,
         title=node.title,
         text=text,
-        token_count=(part or node).token_count,
+        token_count=count(text),
         score=candidate.score,
         relevance=judge.model.relevance(seen),
         parts={**one.parts, **told, "factor": candidate.factor},

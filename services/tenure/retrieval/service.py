@@ -167,7 +167,7 @@ class RetrievalService:
             admitted, omitted = select(
                 candidates, options, names.exact, lambda one: judge.relevance(one.node, rows.chunks.get(one.node.id))
             )
-            shown = await build(work, admitted, rows, judge, options.explain)
+            shown = await build(work, admitted, rows, judge, self._tokens.count, options.explain)
         trace.mark("rows")
         kept, dropped, budget = self._fit(shown, options) if whole else (shown, [], BudgetReport(0, 0))
         trace.mark("budget")

@@ -11,6 +11,7 @@ import structlog
 
 from tenure.core.commands import Command, Project, RunJob
 from tenure.ingestion.indexing import Indexing
+from tenure.ingestion.just_stored import JustStored
 from tenure.ingestion.registration import Registration
 from tenure.ingestion.service import IngestionService
 from tenure.memory.service import MemoryService
@@ -123,10 +124,13 @@ def _places(settings: Settings) -> dict[str, list[Path]]:
 
 def _ingestion(infrastructure: Infrastructure) -> IngestionService:
     settings, database, clock = infrastructure.settings, infrastructure.database, infrastructure.clock
+    just_stored = JustStored()
     indexing = Indexing(
         database=database,
         git=infrastructure.git,
         prepare=infrastructure.parsing.prepare,
+        warm=infrastructure.parsing.start,
+        just_stored=just_stored,
         queue=infrastructure.queue,
         clock=clock,
         count_tokens=infrastructure.tokens.count,
@@ -144,6 +148,7 @@ def _ingestion(infrastructure: Infrastructure) -> IngestionService:
         clock=clock,
         registration=registration,
         indexing=indexing,
+        just_stored=just_stored,
         dense=settings.indexing.dense,
     )
 

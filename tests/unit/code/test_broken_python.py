@@ -47,7 +47,7 @@ def spans(source: str) -> dict[str, tuple[int, int]]:
 def prepared(source: str) -> PreparedFile:
     raw = source.encode()
     request = PrepareRequest(OWNER.workspace_id, OWNER.repository_id, Candidate(OWNER.path, "s", len(raw)), 1, raw)
-    return prepare_file(request, lambda text: len(text.split()))
+    return prepare_file(request)
 
 
 @pytest.mark.parametrize("damage", DAMAGE)

@@ -1,15 +1,21 @@
 """Files become rows: symbols, chunks, edges, and a status for whatever is odd about them."""
 
+import argparse
+import inspect
 import json
+import json.decoder
 import os
+import textwrap
 import uuid
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tenure.adapters.tokenizer import token_counter
 from tenure.code.chunk import embedding_text
 from tenure.code.model import Candidate, PreparedFile, PrepareRequest
 from tenure.code.prepare import prepare_file, prepare_many
@@ -21,13 +27,9 @@ WORKSPACE = "7b0c8a52-2f7e-4f0e-9a5b-0d7d0a1f2c3d"
 REPOSITORY = "1f0c8a52-2f7e-4f0e-9a5b-0d7d0a1f2c3e"
 
 
-def count_words(text: str) -> int:
-    return len(text.split())
-
-
 def prepare(content: str | bytes, path: str = "pkg/brakes.py") -> PreparedFile:
     raw = content.encode() if isinstance(content, str) else content
-    return prepare_file(PrepareRequest(WORKSPACE, REPOSITORY, Candidate(path, "s", len(raw)), 3, raw), count_words)
+    return prepare_file(PrepareRequest(WORKSPACE, REPOSITORY, Candidate(path, "s", len(raw)), 3, raw))
 
 
 def text_of(prepared: PreparedFile) -> str:
@@ -137,7 +139,22 @@ def test_a_chunk_can_be_made_again_from_the_rows():
         text = text_of(prepared)[chunk.start_offset : chunk.end_offset]
         assert content_hash(embedding_text(nodes[chunk.node_id], text).encode()) == chunk.content_hash
         assert chunk.id == chunk_id(chunk.node_id, chunk.number)
-        assert chunk.token_count == count_words(text)
+
+
+@pytest.mark.parametrize("module", [argparse, textwrap, json.decoder])
+def test_tokens_are_estimated_near_their_real_number(module: ModuleType):
+    prepared = prepare(inspect.getsource(module))
+    real = token_counter("o200k_base").count(text_of(prepared))
+
+    assert prepared.nodes[0].token_count == pytest.approx(real, rel=0.2)
+
+
+def test_the_pieces_of_a_giant_line_share_its_tokens():
+    line = " ".join(inspect.getsource(textwrap).split())
+    prepared = prepare(f"x = 1\n{line}\n", "notes.txt")
+
+    assert len(prepared.chunks) > 5
+    assert prepared.nodes[0].token_count == pytest.approx(token_counter("o200k_base").count(line), rel=0.2)
 
 
 def test_the_tokens_of_a_node_are_those_of_all_chunks_in_its_span():
@@ -381,7 +398,7 @@ def test_documents_are_nodes_by_heading_and_their_role_follows_the_path():
 
 
 def on_disk(path: Path) -> PreparedFile:
-    return prepare_file(PrepareRequest(WORKSPACE, REPOSITORY, Candidate("a.py", "s", 1, str(path)), 1), count_words)
+    return prepare_file(PrepareRequest(WORKSPACE, REPOSITORY, Candidate("a.py", "s", 1, str(path)), 1))
 
 
 def test_a_file_that_vanished_or_is_no_regular_file_is_left_out_not_an_error(tmp_path: Path):
@@ -403,7 +420,7 @@ def test_many_are_prepared_in_order():
     requests = [
         PrepareRequest(WORKSPACE, REPOSITORY, Candidate(path, "s", 6), 1, b"x = 1\n") for path in ("b.py", "a.py")
     ]
-    assert [item.path for item in prepare_many(requests, count_words)] == ["b.py", "a.py"]
+    assert [item.path for item in prepare_many(requests)] == ["b.py", "a.py"]
 
 
 def test_ids_are_uuids_of_version_five():

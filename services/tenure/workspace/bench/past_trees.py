@@ -126,7 +126,7 @@ class PastTrees:
 def _version(path: str, object_id: str, raw: bytes) -> _Version | None:
     """The file as it would be indexed, None if it would be left out."""
     candidate = Candidate(path=path, signature=object_id, size=len(raw), object_id=object_id)
-    prepared = prepare_file(PrepareRequest(_WORKSPACE, _REPOSITORY, candidate, 1, raw), _no_tokens)
+    prepared = prepare_file(PrepareRequest(_WORKSPACE, _REPOSITORY, candidate, 1, raw))
     if prepared.file is None:
         return None
     return _Version(prepared.file.sparse, prepared.file.exports, _imports_only(prepared.file.references))
@@ -138,10 +138,6 @@ def _imports_only(references: bytes) -> bytes:
         return b""
     known: Mapping[str, object] = json.loads(references)
     return json.dumps({**known, "r": []}).encode()
-
-
-def _no_tokens(_: str) -> int:
-    return 0
 
 
 def _id(path: str) -> str:
