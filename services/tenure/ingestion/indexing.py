@@ -17,7 +17,7 @@ from tenure.ingestion.ahead import ahead
 from tenure.ingestion.episodes import Episodes
 from tenure.ingestion.just_stored import JustStored
 from tenure.ingestion.lease import LeasedJob
-from tenure.ingestion.plan import SyncPlan, batches, by_path, code_first, is_same, plan_sync
+from tenure.ingestion.plan import FIRST_BATCH_FILES, SyncPlan, batches, by_path, code_first, is_same, plan_sync
 from tenure.ingestion.resolving import Resolver
 from tenure.ports.clock import Clock
 from tenure.ports.records import FileState, LeftOut, Repository, RepositoryKind
@@ -131,7 +131,7 @@ class Indexing:
         parsed = failed = 0
         pending = len(plan.suspects)
         code, rest = code_first(plan.suspects)
-        in_order = [*batches(code), *batches(rest)]
+        in_order = [*batches(code, FIRST_BATCH_FILES), *batches(rest)]
         async with aclosing(ahead(in_order, partial(self._prepared, repository), BATCHES_AHEAD)) as made:
             async for requests, prepared in made:
                 pending -= len(requests)

@@ -10,7 +10,9 @@ from tenure.ports.records import FileState
 BATCH_FILES = 500
 """Files of one transaction: large enough to amortise its cost, small enough that a kill loses a few seconds of work."""
 FIRST_BATCH_FILES = 50
-"""Files of the first transaction of a sync, each further one twice as large: storing begins while most is to be parsed."""
+"""Files of the first transaction of a large sync, each further one twice as large: storing begins while most is to be
+parsed.
+"""
 BATCH_BYTES = 8 * 1024 * 1024
 """Source bytes of one transaction, for the same reason."""
 _CODE = frozenset({PYTHON, NOTEBOOK})
@@ -75,10 +77,12 @@ def code_first(candidates: Iterable[Candidate]) -> tuple[list[Candidate], list[C
     return code, rest
 
 
-def batches(candidates: Iterable[Candidate]) -> Iterator[list[Candidate]]:
-    """Candidates in order, cut into growing batches bounded by number and bytes; no batch is empty."""
+def batches(candidates: Iterable[Candidate], first: int = BATCH_FILES) -> Iterator[list[Candidate]]:
+    """Candidates in order, cut into batches bounded by number (`first` for the first one, twice as many for each further
+    one) and bytes; no batch is empty.
+    """
     batch: list[Candidate] = []
-    size, most = 0, FIRST_BATCH_FILES
+    size, most = 0, first
     for candidate in candidates:
         if batch and (len(batch) >= most or size + candidate.size > BATCH_BYTES):
             yield batch
