@@ -4,8 +4,9 @@ Prints what is pasted into `retrieval/tuning.py` and `core/relevance.py`, with t
 out in turn: a weight that only fits the repositories it was fitted on is no weight.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from tenure.workspace.bench.localize import Indexed, Instance, OnOutcome, Outcom
 
 OWN_SYMBOLS, FOREIGN_QUESTIONS = 20, 30
 """Questions with a known verdict that each repository is asked, beside the issues."""
-DENSE_CHUNKS = 12_000
+DENSE_CHUNKS = 8_000
 """Repositories of at most so many chunks are judged once more with dense vectors: some minutes of embedding each."""
 
 
@@ -36,8 +37,12 @@ async def fit(
     file: Path, repos: Path, on_outcome: OnOutcome = lambda _: None, dense_chunks: int = DENSE_CHUNKS
 ) -> dict[str, object]:
     """What to paste, and the figures of leaving each repository out."""
+    return fitted(*await collect(file, repos, on_outcome, dense_chunks))
+
+
+def fitted(done: Sequence[Outcome], judged: Sequence[Judged]) -> dict[str, object]:
+    """What to paste, from the answers to every instance and to the questions with a known verdict."""
     tuning = Tuning()
-    done, judged = await collect(file, repos, on_outcome, dense_chunks)
     in_use = {**tuning.weights, AUXILIARY_PENALTY: -tuning.auxiliary_weight}
     start, model = np.array(list(in_use.values())), coefficients_of(tuning.relevance)
     data = rankings(done, in_use)
@@ -55,16 +60,22 @@ async def fit(
 
 
 async def collect(
-    file: Path, repos: Path, on_outcome: OnOutcome, dense_chunks: int
+    file: Path,
+    repos: Path,
+    on_outcome: OnOutcome,
+    dense_chunks: int,
+    tunings: Mapping[str, Tuning] = MappingProxyType({}),
 ) -> tuple[list[Outcome], list[Judged]]:
-    """Every instance answered, and at the last base commit of each repository questions with a known verdict."""
+    """Every instance answered, and at the last base commit of each repository questions with a known verdict. `tunings` as
+    in `localize.outcomes`.
+    """
     instances = read_instances(file)
     done: list[Outcome] = []
     judged: list[Judged] = []
     for repo in sorted({one.repo for one in instances}):
         async with indexer(Path(clone_of(repos, repo)), dense=False) as indexed:
             for instance in await indexed.in_time([one for one in instances if one.repo == repo]):
-                outcome = await indexed.answer(instance, {}, None)
+                outcome = await indexed.answer(instance, tunings, None)
                 on_outcome(outcome)
                 done.append(outcome)
             judged += [one async for one in _judged(indexed, repo, instances, "")]

@@ -94,6 +94,11 @@ async def localize(
     async for outcome in outcomes(instances, repos, dense=dense, tunings=tunings):
         done.append(replace(outcome, bundle=None))
         on_outcome(outcome)
+    return await report_of(done)
+
+
+async def report_of(done: Sequence[Outcome]) -> BenchReport:
+    """The figures of these instances."""
     ranks, baseline = [one.rank for one in done], [one.baseline_rank for one in done]
     functions = [one.function_rank for one in done if one.function_rank is not None]
     times = [one.milliseconds for one in done]
@@ -102,7 +107,7 @@ async def localize(
         for repo in sorted({one.instance.repo for one in done})
         for group in ([one for one in done if one.instance.repo == repo],)
     }
-    by |= {f"without {name}": figures([one.ablated[name] for one in done]) for name in tunings}
+    by |= {f"without {name}": figures([one.ablated[name] for one in done]) for name in done[0].ablated}
     return BenchReport(
         bench="localize",
         n=len(done),
