@@ -31,6 +31,8 @@ BATCH_TOKENS = 256
 """Tokens of one run, padding included. Short texts gain a third from running together; long ones gain nothing, and a
 query that comes meanwhile competes with one run only.
 """
+QUERY_THREADS = min(2, max(1, (os.cpu_count() or 1) // 2))
+"""Of two cores one is left to the searches that run beside: a model that waits for its second thread takes longer."""
 DOCUMENT_NICENESS = 10
 """How far the thread that embeds documents stands back for the threads that answer questions."""
 
@@ -99,7 +101,7 @@ class OnnxEmbedder:
     def __init__(
         self,
         document_threads: int = 1,
-        query_threads: int = 2,
+        query_threads: int = QUERY_THREADS,
         weights: WheelFile = WEIGHTS,
         vocabulary: WheelFile = VOCABULARY,
     ) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,7 @@ from qdrant_edge import (
 )
 
 from tenure.adapters.qdrant_edge_folder import MIN_FREE_BYTES, StoreFolder, vendor_errors
-from tenure.adapters.qdrant_edge_places import Places
+from tenure.adapters.qdrant_edge_places import Place, Places, PointId
 from tenure.adapters.qdrant_edge_points import (
     HIT_FIELDS,
     SCAN_FIELDS,
@@ -43,13 +43,14 @@ from tenure.adapters.qdrant_edge_points import (
     in_workspace,
     is_half_written,
     one_of,
-    place_of_record,
+    places_of,
     scope_of,
     shared_payload,
     space_of,
     with_ids,
 )
 from tenure.core.errors import RecordConflict, StoreUnavailable
+from tenure.core.pages import pages
 from tenure.core.sparse import Sparse
 from tenure.ports.vector_store import Dense, Hit, Point, Query, Space
 
@@ -57,12 +58,12 @@ WRITE_BATCH = 500
 """Points in one entry of the log: a write holds searches up no longer than this takes (some 50 ms)."""
 SCAN_PAGE = 1000
 """Points read at a time while scanning."""
-READ_THREADS = 4
-"""Searches run at a time. Edge works outside of Python's lock, so they use as many cores as there are."""
+READ_THREADS = 2
+"""Reads that are under way at a time: a long scan holds no search up for longer than one of its pages."""
 TIE_MARGIN = 8
 """Hits asked for beyond the limit, so that points of equal score at the limit are told apart by id."""
+_WRITTEN = Filter(must_not=[is_half_written()])
 _T = TypeVar("_T")
-_Item = TypeVar("_Item")
 
 
 class QdrantEdgeVectorStore:
@@ -79,6 +80,7 @@ class QdrantEdgeVectorStore:
         self._readers = ThreadPoolExecutor(read_threads, "vectors-read")
         self._writer = ThreadPoolExecutor(1, "vectors-write")
         self._places = Places()
+        self._remembering: asyncio.Task[None] | None = None
         self._is_closed = False
 
     @classmethod
@@ -120,7 +122,7 @@ class QdrantEdgeVectorStore:
             by_id = {canonical_id(point.id, "the point id"): point for point in points}
             checked = [checked_point(point_id, point, self._dimension) for point_id, point in by_id.items()]
             at_once = self._at_once(workspace, checked)
-            for batch in _batches(checked, WRITE_BATCH):
+            for batch in pages(checked, WRITE_BATCH):
                 self._store(workspace, batch, at_once)
 
         await self._write(write)
@@ -134,7 +136,7 @@ class QdrantEdgeVectorStore:
                 (canonical_id(point_id, "the point id"), dense_values(vector, self._dimension, f"point {point_id}"))
                 for point_id, vector in vectors.items()
             ]
-            for batch in _batches(converted, WRITE_BATCH):
+            for batch in pages(converted, WRITE_BATCH):
                 present = self._present(workspace, [point_id for point_id, _ in batch])
                 named = [
                     PointVectors(point_id, {Space.DENSE.value: values})
@@ -152,7 +154,7 @@ class QdrantEdgeVectorStore:
         wanted = [canonical_id(point_id, "the point id") for point_id in point_ids]
 
         def write() -> None:
-            for batch in _batches(wanted, WRITE_BATCH):
+            for batch in pages(wanted, WRITE_BATCH):
                 self._delete_where(in_workspace(workspace), with_ids(batch))
 
         await self._write(write)
@@ -181,10 +183,11 @@ class QdrantEdgeVectorStore:
     async def search(self, workspace_id: str, queries: Sequence[Query]) -> list[list[Hit]]:
         """The hits of each query, best first, ties by point id.
 
-        Queries of one space share a batch, which takes their document frequencies from one corpus; spaces run side by
-        side.
+        Queries of one space share a batch, which takes their document frequencies from one corpus. Spaces follow one
+        another: Edge holds Python's lock while it searches, so threads would only get in each other's way.
         """
         workspace = canonical_id(workspace_id, "the workspace id")
+        self._remembering = self._remembering or asyncio.create_task(self._places.fill(self._page))
         by_space: dict[Space, list[int]] = {}
         found: list[list[Hit]] = [[] for _ in queries]
         for position, query in enumerate(queries):
@@ -192,12 +195,13 @@ class QdrantEdgeVectorStore:
             if not isinstance(query.vector, Sparse) or len(query.vector.indices):
                 by_space.setdefault(query.space, []).append(position)
 
-        async def ask(positions: list[int]) -> None:
-            asked = [queries[position] for position in positions]
-            for position, hits in zip(positions, await self._read(lambda: self._search(workspace, asked)), strict=True):
-                found[position] = hits
+        def read() -> None:
+            for positions in by_space.values():
+                asked = [queries[position] for position in positions]
+                for position, hits in zip(positions, self._search(workspace, asked), strict=True):
+                    found[position] = hits
 
-        await asyncio.gather(*(ask(positions) for positions in by_space.values()))
+        await self._read(read)
         return found
 
     async def has_dense(self, workspace_id: str, point_ids: Sequence[str]) -> set[str]:
@@ -208,7 +212,7 @@ class QdrantEdgeVectorStore:
         def read() -> set[str]:
             has_vector = HasVectorCondition(Space.DENSE.value)
             found: set[str] = set()
-            for batch in _batches(wanted, SCAN_PAGE):
+            for batch in pages(wanted, SCAN_PAGE):
                 found |= self._present(workspace, batch, has_vector)
             return found
 
@@ -265,6 +269,9 @@ class QdrantEdgeVectorStore:
         if self._is_closed:
             return
         self._is_closed = True
+        if self._remembering is not None:
+            self._remembering.cancel()
+            await asyncio.gather(self._remembering, return_exceptions=True)
 
         def release() -> None:
             self._readers.shutdown()
@@ -279,6 +286,11 @@ class QdrantEdgeVectorStore:
                 self._folder.release()
 
         await asyncio.to_thread(release)
+
+    async def _page(self, offset: PointId | None) -> tuple[dict[str, Place], PointId | None]:
+        page = ScrollRequest(offset=offset, limit=SCAN_PAGE, with_payload=HIT_FIELDS, filter=_WRITTEN)
+        records, offset = await self._read(partial(self._shard.scroll, page))
+        return places_of(records), offset
 
     def _search(self, workspace: str, queries: Sequence[Query]) -> list[list[Hit]]:
         """Hits of queries in one space. A limit that cuts through equal scores is widened until it does not."""
@@ -305,7 +317,7 @@ class QdrantEdgeVectorStore:
         if unknown:
             wanted = Filter(must=[in_workspace(workspace), with_ids(unknown)])
             page = ScrollRequest(limit=len(unknown), filter=wanted, with_payload=HIT_FIELDS)
-            read = {str(record.id): place_of_record(record) for record in self._shard.scroll(page)[0]}
+            read = places_of(self._shard.scroll(page)[0])
             self._places.note_read(read)
             places |= read
         return [hit_of(point_id, scores[point_id], place, space) for point_id, place in places.items()]
@@ -346,7 +358,7 @@ class QdrantEdgeVectorStore:
     def _taken(self, workspace: str, point_ids: Sequence[str]) -> set[str]:
         """Those of the points that this workspace has; a half-written one is nobody's."""
         taken: set[str] = set()
-        for batch in _batches(point_ids, SCAN_PAGE):
+        for batch in pages(point_ids, SCAN_PAGE):
             wanted = Filter(must=[with_ids(batch)], must_not=[is_half_written()])
             page = ScrollRequest(limit=len(batch), filter=wanted, with_payload=[SCOPE])
             for record in self._shard.scroll(page)[0]:
@@ -383,8 +395,3 @@ class QdrantEdgeVectorStore:
 
 def _best_first(hit: Hit) -> tuple[float, str]:
     return (-hit.score, hit.point_id)
-
-
-def _batches(items: Sequence[_Item], size: int) -> Iterator[list[_Item]]:
-    for start in range(0, len(items), size):
-        yield list(items[start : start + size])

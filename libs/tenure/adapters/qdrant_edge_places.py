@@ -1,9 +1,16 @@
 """Where the points of an embedded vector store stand, kept in memory: searches then read no payloads, a third of their time."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
+from uuid import UUID
+
+from tenure.core.errors import StoreUnavailable
+
+PointId: TypeAlias = int | UUID | str
+"""As the store gives it."""
 
 MOST_PLACES = 250_000
 """Points that are remembered: some 60 MB."""
@@ -29,6 +36,20 @@ class Places:
         self._most = most
         self._known: dict[str, Place] = {}
         self._lock = threading.Lock()
+
+    async def fill(
+        self, page: Callable[[PointId | None], Awaitable[tuple[Mapping[str, Place], PointId | None]]]
+    ) -> None:
+        """Remember what `page` reads from the given point on, page by page, as far as there is room: what is not known when
+        it is found has to be read there and then, which takes longer than finding it. A store that stops answering ends it.
+        """
+        offset = None
+        with suppress(StoreUnavailable):  # the next search will say so
+            while True:
+                places, offset = await page(offset)
+                if offset is None or len(self._known) + len(places) > self._most:
+                    return self.note_read(places)
+                self.note_read(places)
 
     def among(self, point_ids: Iterable[str]) -> dict[str, Place]:
         """Those of the points that are remembered."""

@@ -244,9 +244,12 @@ def _below(directory: str) -> FieldCondition:
     return FieldCondition(key="path", match=MatchPrefix(f"{stored_path(directory).rstrip('/')}/"))
 
 
-def place_of_record(found: Record) -> Place:
-    """Where a point stands whose payload was read."""
-    payload = found.payload or {}
+def places_of(records: Iterable[Record]) -> dict[str, Place]:
+    """Where the points stand whose payload was read, by their ids."""
+    return {str(record.id): _place(record.payload or {}) for record in records}
+
+
+def _place(payload: Mapping[str, Any]) -> Place:
     return Place(payload["node"], payload["owner"], original_path(payload["path"]))
 
 

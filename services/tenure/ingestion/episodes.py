@@ -1,6 +1,6 @@
 """Keeps the git log as episodic memory: commits, which files they touched, and what history says about each file."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -10,6 +10,7 @@ from tenure.code.history import Commit
 from tenure.code.profiles import profiles
 from tenure.core import ids
 from tenure.core.memory import Edge, EdgeType
+from tenure.core.pages import pages
 from tenure.ingestion.lease import LeasedJob
 from tenure.ports.records import Repository
 from tenure.ports.repositories import Database
@@ -60,7 +61,7 @@ class Episodes:
         commits = {sha: code_episodes.commit_of(node) for sha, node in stored.items()}
         unknown = [sha for sha in order if sha not in stored]
         fresh = [history.parse_record(record) async for record in self._git.log_of(repository.root, unknown)]
-        for part in _parts(fresh, COMMITS_PER_TRANSACTION):
+        for part in pages(fresh, COMMITS_PER_TRANSACTION):
             nodes = code_episodes.commit_nodes(repository.workspace_id, repository.id, part, self._count_tokens)
             async with self._database.writing(repository.workspace_id) as work:
                 await leased.keep(work, phase="history")
@@ -89,7 +90,7 @@ class Episodes:
         async with self._database.writing(workspace_id) as work:
             await leased.keep(work, phase="history")
             await work.edges.remove([edge for key, edge in stored.items() if key not in due])
-        for part in _parts([edge for key, edge in due.items() if key not in stored], EDGES_PER_TRANSACTION):
+        for part in pages([edge for key, edge in due.items() if key not in stored], EDGES_PER_TRANSACTION):
             async with self._database.writing(workspace_id) as work:
                 await leased.keep(work)
                 await work.edges.put(part)
@@ -101,8 +102,3 @@ class Episodes:
 
 def _key(edge: Edge) -> tuple[str, str]:
     return edge.source_id, edge.target_id
-
-
-def _parts(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -3,7 +3,7 @@
 import asyncio
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +26,7 @@ class _Entry:
     id: str
     at: datetime
     query: str
-    record: Mapping[str, object]
+    record: Callable[[], Mapping[str, object]]
 
 
 class QueryLogWriter:
@@ -40,8 +40,8 @@ class QueryLogWriter:
         self._closing = asyncio.Event()
         self._turn = asyncio.Lock()
 
-    def add(self, workspace_id: str, query: str, record: Mapping[str, object]) -> None:
-        """Take an entry."""
+    def add(self, workspace_id: str, query: str, record: Callable[[], Mapping[str, object]]) -> None:
+        """Take an entry; `record` is called when it is written."""
         self._waiting[workspace_id].append(_Entry(str(uuid.uuid4()), self._clock.now(), query, record))
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
@@ -69,6 +69,6 @@ class QueryLogWriter:
         try:
             async with self._database.writing(workspace_id) as work:
                 for entry in entries:
-                    await work.queries.add(entry.id, entry.at, entry.query, entry.record)
+                    await work.queries.add(entry.id, entry.at, entry.query, entry.record())
         except TenureError as error:
             _LOG.warning("the query log was not written", reason=str(error), entries=len(entries))

@@ -256,17 +256,20 @@ class RetrievalService:
         return kept, dropped, report
 
     def _log(self, workspace_id: str, bundle: ContextBundle, answers: Answers) -> None:
-        """Have the query log written behind the answer."""
-        record = {
-            "result": bundle.result,
-            "items": [[item.id, round(item.score, 5), round(item.relevance, 4)] for item in bundle.items],
-            "sources": {
-                source.value: [[hit.node_id, round(hit.score, 3)] for hit in hits[:LOGGED_HITS]]
-                for source, hits in answers.hits.items()
+        """Have the query log written behind the answer, and what it says of it made then."""
+        self._log_writer.add(
+            workspace_id,
+            bundle.query,
+            lambda: {
+                "result": bundle.result,
+                "items": [[item.id, round(item.score, 5), round(item.relevance, 4)] for item in bundle.items],
+                "sources": {
+                    source.value: [[hit.node_id, round(hit.score, 3)] for hit in hits[:LOGGED_HITS]]
+                    for source, hits in answers.hits.items()
+                },
+                "failed": dict(answers.failed),
             },
-            "failed": dict(answers.failed),
-        }
-        self._log_writer.add(workspace_id, bundle.query, record)
+        )
 
 
 def _wanted(everything: list[Repository], options: RetrieveOptions) -> list[Repository]:

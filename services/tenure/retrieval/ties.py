@@ -14,6 +14,7 @@ from tenure.core.cochange import ChangeHistory, PastChange
 from tenure.core.impact import ImportGraph, Ties
 from tenure.core.likeness import ContentIndex, PathNames
 from tenure.core.memory import EdgeType
+from tenure.core.pages import pages
 from tenure.ports.records import FileState, Repository
 from tenure.ports.repositories import UnitOfWork
 
@@ -117,8 +118,8 @@ async def _refresh_contents(work: UnitOfWork, known: _Language, files: Sequence[
         known.contents.drop(path)
         del known.revisions[path]
     changed = [state for state in files if known.revisions.get(state.path) != state.revision]
-    for start in range(0, len(changed), CONTENT_PAGE):
-        records = await work.files.get_many([state.id for state in changed[start : start + CONTENT_PAGE]])
+    for page in pages(changed, CONTENT_PAGE):
+        records = await work.files.get_many([state.id for state in page])
         for record in records.values():
             known.contents.put(record.path, record.sparse)
             known.revisions[record.path] = record.revision

@@ -9,6 +9,7 @@ from tenure.adapters.sql import schema
 from tenure.adapters.sql.owned_rows import add_edges, owner_queries, remove_edges, replace_edges
 from tenure.adapters.sql.transaction import Transaction
 from tenure.core.memory import Edge, EdgeType
+from tenure.core.pages import pages
 from tenure.ports.records import Unresolved
 
 _OWNERS = 200
@@ -122,10 +123,10 @@ class SqlEdges:
         wanted = table.c.type.in_([one.value for one in types]) if types else true()
         for query in owner_queries(self._transaction, repository_id):
             owners = [row.id for row in await self._transaction.rows(query.order_by("id"))]
-            for start in range(0, len(owners), _OWNERS):
+            for part in pages(owners, _OWNERS):
                 page = select(table).where(
                     self._transaction.mine(table),
-                    self._transaction.among(table.c.owner_id, owners[start : start + _OWNERS]),
+                    self._transaction.among(table.c.owner_id, part),
                     wanted,
                 )
                 for row in await self._transaction.rows(page.order_by(table.c.owner_id, table.c.number)):

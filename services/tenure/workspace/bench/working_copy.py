@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tenure.core.errors import InvalidInput
+from tenure.core.pages import pages
 from tenure.ports.source_tree import GitRepository, TreeEntry
 
 _FILE_MODES = frozenset({"100644", "100755"})
@@ -42,8 +43,7 @@ async def copy_tree(git: GitRepository, path: Path, target: Path) -> None:
 async def _write_head(git: GitRepository, root: str, target: Path) -> None:
     commit = await git.resolve_commit(root, "HEAD")
     entries = [entry for entry in await git.list_tree(root, commit) if entry.mode in _FILE_MODES]
-    for start in range(0, len(entries), _BLOBS_AT_ONCE):
-        page = entries[start : start + _BLOBS_AT_ONCE]
+    for page in pages(entries, _BLOBS_AT_ONCE):
         blobs = await git.read_blobs(root, [entry.object_id for entry in page])
         await asyncio.to_thread(_write_files, target, page, blobs)
 
