@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tenure.adapters.qdrant_edge import QdrantEdgeVectorStore
-from tenure.adapters.qdrant_edge_places import Place, Places, PointId
-from tenure.core.errors import StoreMismatch, StoreUnavailable
+from tenure.adapters.qdrant_edge_places import Place, Places
+from tenure.core.errors import StoreMismatch
 from tenure.core.sparse import Sparse
 from tenure.ports.vector_store import Hit, Point, PointFilterFields, Query, Space
 
@@ -107,36 +107,11 @@ def test_the_oldest_places_go_when_there_are_too_many() -> None:
     assert min(map(int, kept)) == 200 - len(kept)
 
 
-async def test_places_are_read_to_the_end_but_not_beyond_the_room() -> None:
-    async def page(offset: PointId | None) -> tuple[dict[str, Place], PointId | None]:
-        start = int(str(offset or 0))
-        return {str(number): Place("n", "o", "a.py") for number in range(start, start + 10)}, start + 10
-
-    places = Places(most=35)
-    await places.fill(page)
-    assert len(places.among(map(str, range(1000)))) <= 35
-    assert places.among(["39"])
-    assert not places.among(["40"])
-
-
-async def test_a_store_that_stops_answering_ends_the_reading_of_places() -> None:
-    async def page(offset: PointId | None) -> tuple[dict[str, Place], PointId | None]:
-        if offset:
-            raise StoreUnavailable("closed")
-        return {FIRST: Place("n", "o", "a.py")}, SECOND
-
-    places = Places()
-    await places.fill(page)
-    assert places.among([FIRST])
-
-
 async def test_a_store_opened_again_knows_its_places_after_the_first_search(tmp_path: Path) -> None:
     store = await QdrantEdgeVectorStore.open(tmp_path / "vectors", 4, min_free_bytes=0)
     await store.upsert(WORKSPACE, [point(str(uuid.UUID(int=100 + number)), f"{number}.py") for number in range(30)])
     await store.close()
     store = await QdrantEdgeVectorStore.open(tmp_path / "vectors", 4, min_free_bytes=0)
     await hits(store)
-    assert store._remembering is not None
-    await store._remembering
+    await store.close()  # ends what is under way
     assert len(store._places.among(str(uuid.UUID(int=100 + number)) for number in range(30))) == 30
-    await store.close()

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -25,7 +26,7 @@ from qdrant_edge import (
 )
 
 from tenure.adapters.qdrant_edge_folder import MIN_FREE_BYTES, StoreFolder, vendor_errors
-from tenure.adapters.qdrant_edge_places import Place, Places, PointId
+from tenure.adapters.qdrant_edge_places import Places, PointId
 from tenure.adapters.qdrant_edge_points import (
     HIT_FIELDS,
     SCAN_FIELDS,
@@ -41,13 +42,13 @@ from tenure.adapters.qdrant_edge_points import (
     equals,
     hit_of,
     in_workspace,
-    is_half_written,
     one_of,
     places_of,
     scope_of,
     shared_payload,
     space_of,
     with_ids,
+    written,
 )
 from tenure.core.errors import RecordConflict, StoreUnavailable
 from tenure.core.pages import pages
@@ -59,10 +60,9 @@ WRITE_BATCH = 500
 SCAN_PAGE = 1000
 """Points read at a time while scanning."""
 READ_THREADS = 2
-"""Reads that are under way at a time: a long scan holds no search up for longer than one of its pages."""
+"""Reads under way at a time: a scan holds no search up for longer than a page takes."""
 TIE_MARGIN = 8
 """Hits asked for beyond the limit, so that points of equal score at the limit are told apart by id."""
-_WRITTEN = Filter(must_not=[is_half_written()])
 _T = TypeVar("_T")
 
 
@@ -80,7 +80,7 @@ class QdrantEdgeVectorStore:
         self._readers = ThreadPoolExecutor(read_threads, "vectors-read")
         self._writer = ThreadPoolExecutor(1, "vectors-write")
         self._places = Places()
-        self._remembering: asyncio.Task[None] | None = None
+        self._remembers = False
         self._is_closed = False
 
     @classmethod
@@ -183,11 +183,13 @@ class QdrantEdgeVectorStore:
     async def search(self, workspace_id: str, queries: Sequence[Query]) -> list[list[Hit]]:
         """The hits of each query, best first, ties by point id.
 
-        Queries of one space share a batch, which takes their document frequencies from one corpus. Spaces follow one
-        another: Edge holds Python's lock while it searches, so threads would only get in each other's way.
+        Queries of one space share a batch and the document frequencies of one corpus. Spaces follow one another: Edge holds
+        Python's lock while it searches.
         """
         workspace = canonical_id(workspace_id, "the workspace id")
-        self._remembering = self._remembering or asyncio.create_task(self._places.fill(self._page))
+        if not self._remembers and not self._is_closed:
+            self._remembers = True
+            self._readers.submit(self._remember)
         by_space: dict[Space, list[int]] = {}
         found: list[list[Hit]] = [[] for _ in queries]
         for position, query in enumerate(queries):
@@ -249,8 +251,8 @@ class QdrantEdgeVectorStore:
         return await self._read(lambda: self._shard.count(CountRequest(filter=Filter(must=list(conditions)))))
 
     async def optimize(self) -> bool:
-        """Give the room of deleted points back; True if there was something to do. For quiet hours: later writes wait,
-        some 20 s of one core for 100,000 points. Needs free disk for a second copy of the store.
+        """Give the room of deleted points back; True if there was any. For quiet hours: writes wait, some 20 s of one core
+        for 100,000 points. Needs free disk for a second copy of the store.
         """
 
         def write() -> bool:
@@ -269,9 +271,6 @@ class QdrantEdgeVectorStore:
         if self._is_closed:
             return
         self._is_closed = True
-        if self._remembering is not None:
-            self._remembering.cancel()
-            await asyncio.gather(self._remembering, return_exceptions=True)
 
         def release() -> None:
             self._readers.shutdown()
@@ -287,10 +286,14 @@ class QdrantEdgeVectorStore:
 
         await asyncio.to_thread(release)
 
-    async def _page(self, offset: PointId | None) -> tuple[dict[str, Place], PointId | None]:
-        page = ScrollRequest(offset=offset, limit=SCAN_PAGE, with_payload=HIT_FIELDS, filter=_WRITTEN)
-        records, offset = await self._read(partial(self._shard.scroll, page))
-        return places_of(records), offset
+    def _remember(self, offset: PointId | None = None) -> None:
+        """Read all places behind the searches, as far as there is room; one that isn't known is read when it is found."""
+        request = ScrollRequest(offset=offset, limit=SCAN_PAGE, with_payload=HIT_FIELDS, filter=written())
+        records, further = self._shard.scroll(request)
+        self._places.note_read(places_of(records))
+        if further is not None and self._places.has_room_for(SCAN_PAGE):
+            with suppress(RuntimeError):  # closed meanwhile
+                self._readers.submit(self._remember, further)
 
     def _search(self, workspace: str, queries: Sequence[Query]) -> list[list[Hit]]:
         """Hits of queries in one space. A limit that cuts through equal scores is widened until it does not."""
@@ -359,7 +362,7 @@ class QdrantEdgeVectorStore:
         """Those of the points that this workspace has; a half-written one is nobody's."""
         taken: set[str] = set()
         for batch in pages(point_ids, SCAN_PAGE):
-            wanted = Filter(must=[with_ids(batch)], must_not=[is_half_written()])
+            wanted = written(with_ids(batch))
             page = ScrollRequest(limit=len(batch), filter=wanted, with_payload=[SCOPE])
             for record in self._shard.scroll(page)[0]:
                 if workspace not in (record.payload or {})[SCOPE]:

@@ -1,13 +1,10 @@
 """Where the points of an embedded vector store stand, kept in memory: searches then read no payloads, a third of their time."""
 
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 from uuid import UUID
-
-from tenure.core.errors import StoreUnavailable
 
 PointId: TypeAlias = int | UUID | str
 """As the store gives it."""
@@ -37,19 +34,9 @@ class Places:
         self._known: dict[str, Place] = {}
         self._lock = threading.Lock()
 
-    async def fill(
-        self, page: Callable[[PointId | None], Awaitable[tuple[Mapping[str, Place], PointId | None]]]
-    ) -> None:
-        """Remember what `page` reads from the given point on, page by page, as far as there is room: what is not known when
-        it is found has to be read there and then, which takes longer than finding it. A store that stops answering ends it.
-        """
-        offset = None
-        with suppress(StoreUnavailable):  # the next search will say so
-            while True:
-                places, offset = await page(offset)
-                if offset is None or len(self._known) + len(places) > self._most:
-                    return self.note_read(places)
-                self.note_read(places)
+    def has_room_for(self, number: int) -> bool:
+        """Whether so many more can be remembered without forgetting any."""
+        return len(self._known) + number <= self._most
 
     def among(self, point_ids: Iterable[str]) -> dict[str, Place]:
         """Those of the points that are remembered."""

@@ -198,6 +198,11 @@ def is_half_written() -> IsEmptyCondition:
     return IsEmptyCondition(SCOPE)
 
 
+def written(*conditions: HasIdCondition) -> Filter:
+    """Of these points those that are not half-written."""
+    return Filter(must=list(conditions), must_not=[is_half_written()])
+
+
 def with_ids(point_ids: Iterable[str]) -> HasIdCondition:
     """One of these points."""
     return HasIdCondition(set(point_ids))
