@@ -20,6 +20,8 @@ RIDGE = 0.5
 NEWTON_STEPS = 30
 ROUNDS = 8
 """Choosing and fitting in turn settles after some four."""
+_EVIDENCE = np.array([*(name != "no_cosine" for name in FEATURES), False])
+"""Which coefficients are of evidence; the intercept stands last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +42,37 @@ def coefficients_of(model: RelevanceModel) -> Array:
 
 
 def fit_relevance(data: Sequence[Judged], start: Array) -> Array:
-    """Logistic regression by Newton's method, both verdicts of equal weight; the first items are those that `start` finds
-    most relevant.
+    """Logistic regression, both verdicts of equal weight; the first items are those that `start` finds most relevant.
+
+    No evidence lowers relevance: a coefficient that would be negative is 0, but for that of a missing cosine.
     """
     labels = np.array([float(one.is_about) for one in data])
-    balance = np.where(labels > 0, 0.5 / max(labels.mean(), 1e-9), 0.5 / max(1 - labels.mean(), 1e-9))
-    pull = np.diag([*([RIDGE] * len(FEATURES)), 0.0])
     chosen = start
     for _ in range(ROUNDS):
         inputs = np.array([_best_item(one, chosen) for one in data])
-        weights = np.zeros(len(start))
-        for _ in range(NEWTON_STEPS):
-            chance = 1 / (1 + np.exp(-inputs @ weights))
-            gradient = inputs.T @ (balance * (chance - labels)) + pull @ weights
-            hessian = (inputs * (balance * chance * (1 - chance))[:, None]).T @ inputs + pull
-            weights -= np.linalg.solve(hessian + 1e-6 * np.eye(len(weights)), gradient)
+        free = np.ones(len(start), bool)
+        weights = _logistic(inputs, labels, free)
+        while (wrong := free & (weights < 0) & _EVIDENCE).any():
+            free &= ~wrong
+            weights = _logistic(inputs, labels, free)
         chosen = weights
     return chosen
+
+
+def _logistic(inputs: Array, labels: Array, free: NDArray[np.bool_]) -> Array:
+    """The regression by Newton's method, with 0 for what is not free."""
+    balance = np.where(labels > 0, 0.5 / max(labels.mean(), 1e-9), 0.5 / max(1 - labels.mean(), 1e-9))
+    rows = inputs[:, free]
+    pull = np.diag([*([RIDGE] * len(FEATURES)), 0.0])[np.ix_(free, free)]
+    weights = np.zeros(rows.shape[1])
+    for _ in range(NEWTON_STEPS):
+        chance = 1 / (1 + np.exp(-rows @ weights))
+        gradient = rows.T @ (balance * (chance - labels)) + pull @ weights
+        hessian = (rows * (balance * chance * (1 - chance))[:, None]).T @ rows + pull
+        weights -= np.linalg.solve(hessian + 1e-6 * np.eye(len(weights)), gradient)
+    whole = np.zeros(len(free))
+    whole[free] = weights
+    return whole
 
 
 def is_hit(one: Judged, weights: Array) -> bool:
