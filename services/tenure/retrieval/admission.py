@@ -19,6 +19,7 @@ from tenure.core.context import (
 from tenure.core.errors import InvalidInput
 from tenure.core.memory import MemoryKind, Node, NodeState, Source
 from tenure.retrieval.items import Candidate
+from tenure.retrieval.scope import is_in_paths
 
 
 def check_options(options: RetrieveOptions) -> None:
@@ -107,10 +108,7 @@ def is_out_of_scope(source: Source, language: str, options: RetrieveOptions, wan
     """What names or the graph led to outside the scope that was asked for; the searches are scoped in the store."""
     if source.path is None:
         return False
-    if options.file_scope and source.path not in options.file_scope:
-        return True
-    folders = options.directory_scope
-    if folders and not any(folder == "" or source.path.startswith(f"{folder}/") for folder in folders):
+    if not is_in_paths(source.path, options):
         return True
     if options.languages and language not in options.languages:
         return True

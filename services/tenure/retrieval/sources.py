@@ -14,6 +14,7 @@ from tenure.ports.records import NodePlace
 from tenure.ports.repositories import Database
 from tenure.ports.vector_store import Dense, Hit, Query, SearchFilter, Space, VectorStore
 from tenure.retrieval.question import Idf, Question, sparse_query
+from tenure.retrieval.scope import has_paths, is_in_paths
 
 OVER_FETCH = 3
 """Candidates per source for each item asked for."""
@@ -27,6 +28,8 @@ NAMES_FIRST_SECONDS = 0.1
 """How long the searches wait for what the question names: some milliseconds, unless SQL is slow."""
 DEFINITIONS_READ = 50
 """Definitions of one name that are looked at, the first ones by path."""
+SCOPED_DEFINITIONS_READ = 2_000
+"""The same where only some files or folders are asked for: the others are left out before any are counted."""
 COVERED_CHUNKS = 100
 """Best chunks of the first line whose terms are compared with it."""
 Found = TypeVar("Found")
@@ -142,7 +145,9 @@ class Sources:
             return task
 
         embedding = begin(self._embedder.embed_query(question.text[:EMBEDDED_CHARS]))
-        mentions = begin(self._within("mentions", answers, self._mentions(workspace_id, question, names), Named()))
+        mentions = begin(
+            self._within("mentions", answers, self._mentions(workspace_id, question, names, options), Named())
+        )
         try:
             await asyncio.wait({mentions}, timeout=NAMES_FIRST_SECONDS)
             answers.wants_tests = wants_tests(mentions.result() if mentions.done() else Named())
@@ -214,7 +219,9 @@ class Sources:
         async with self._database.reading(workspace_id) as work:
             return await work.chunks.terms([hit.point_id for hit in hits[:COVERED_CHUNKS]])
 
-    async def _mentions(self, workspace_id: str, question: Question, names: Sequence[str]) -> Named:
+    async def _mentions(
+        self, workspace_id: str, question: Question, names: Sequence[str], options: RetrieveOptions
+    ) -> Named:
         written = [mention.path for mention in question.mentions.paths]
         written += [frame.path for frame in question.mentions.frames]
         basenames = {PurePosixPath(path).name for path in written}
@@ -223,6 +230,13 @@ class Sources:
             basenames.update(f"{part}.py" for part in parts if len(parts) > 1)
             basenames.update(["__init__.py"] if len(parts) > 1 else [])
         async with self._database.reading(workspace_id) as work:
-            definitions = await work.nodes.named(names, limit_per_name=DEFINITIONS_READ)
+            read = SCOPED_DEFINITIONS_READ if has_paths(options) else DEFINITIONS_READ
+            definitions = await work.nodes.named(names, limit_per_name=read)
             files = await work.files.find_paths(sorted(basenames), limit=MAX_NAMED_FILES)
+        if has_paths(options):
+            definitions = {
+                name: inside[:DEFINITIONS_READ]
+                for name, places in definitions.items()
+                if (inside := [place for place in places if is_in_paths(place.path or "", options)])
+            }
         return Named(definitions, files)

@@ -59,8 +59,8 @@ async def test_closing_stores_every_entry_in_one_transaction_for_each_workspace(
     log = Log()
     writer = QueryLogWriter(log, Clock())  # type: ignore[arg-type] # all that the writer uses of a database
     for number in range(5):
-        writer.add("ours", str(number), {})
-    writer.add("theirs", "5", {})
+        writer.add("ours", str(number), dict)
+    writer.add("theirs", "5", dict)
     await writer.close()
     assert log.stored == [*(("ours", str(number)) for number in range(5)), ("theirs", "5")]
     assert log.transactions == 2
@@ -69,10 +69,10 @@ async def test_closing_stores_every_entry_in_one_transaction_for_each_workspace(
 async def test_entries_that_come_while_others_are_written_are_stored_as_well() -> None:
     log = Log()
     writer = QueryLogWriter(log, Clock())  # type: ignore[arg-type] # see above
-    writer.add("ours", "first", {})
+    writer.add("ours", "first", dict)
     draining = asyncio.create_task(writer.drain())
     await asyncio.sleep(0)
-    writer.add("ours", "second", {})
+    writer.add("ours", "second", dict)
     await writer.close()
     await draining
     assert [query for _, query in log.stored] == ["first", "second"]
@@ -80,5 +80,5 @@ async def test_entries_that_come_while_others_are_written_are_stored_as_well() -
 
 async def test_a_store_that_is_down_fails_no_answer() -> None:
     writer = QueryLogWriter(Log(is_down=True), Clock())  # type: ignore[arg-type] # see above
-    writer.add("ours", "lost", {})
+    writer.add("ours", "lost", dict)
     await writer.close()
