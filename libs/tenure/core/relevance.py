@@ -19,9 +19,9 @@ class Evidence:
     """What speaks for one item, in absolute terms.
 
     `cosine` in [-1, 1], None when the item or the query has no dense vector; `matched_idf_share` the share of the query's
-    IDF mass that the item's text holds, `title_share` the same for its title and names; `exact_mention` 1 when the query
-    names its symbol, `path_mention` when it names its path; `episode_similarity` of past work that touched it;
-    `profile_similarity` of its file's history. NaN counts as no evidence.
+    IDF mass that the item's text holds, `title_share` the same for the query's first line; `exact_mention` 1 when the query
+    names its symbol, `path_mention` when it names its path; `episode_similarity` of past work that touched it.
+    NaN counts as no evidence.
     """
 
     cosine: float | None = None
@@ -30,7 +30,6 @@ class Evidence:
     exact_mention: float = 0.0
     path_mention: float = 0.0
     episode_similarity: float = 0.0
-    profile_similarity: float = 0.0
 
 
 FEATURES = (
@@ -41,7 +40,6 @@ FEATURES = (
     "exact_mention",
     "path_mention",
     "episode_similarity",
-    "profile_similarity",
 )
 """`no_cosine` is 1 where the cosine is missing, so that an item without a vector is judged by the rest."""
 
@@ -60,7 +58,6 @@ def features(evidence: Evidence) -> tuple[float, ...]:
         _share(evidence.exact_mention),
         _share(evidence.path_mention),
         _share(evidence.episode_similarity),
-        _share(evidence.profile_similarity),
     )
 
 
@@ -117,7 +114,7 @@ class RelevanceModel:
 DEFAULT_MODEL = RelevanceModel(
     version="hand-set-2",
     intercept=-4.2,
-    coefficients=(5.0, 1.55, 3.0, 1.5, 4.0, 3.0, 1.0, 0.8),
+    coefficients=(5.0, 1.55, 3.0, 1.5, 4.0, 3.0, 1.0),
 )
 """Set by hand until the fitting command replaces it: a cosine of .5 with 60 % of the query's IDF mass is just a hit."""
 

@@ -16,7 +16,7 @@ from tenure.core.relevance import FEATURES, HIT_THRESHOLD, RelevanceModel
 
 Array = NDArray[np.float64]
 RIDGE = 0.5
-"""Pull of the coefficients to nothing."""
+"""Pull of the coefficients to those in use: what the data say little about stays as it is."""
 NEWTON_STEPS = 30
 ROUNDS = 8
 """Choosing and fitting in turn settles after some four."""
@@ -51,23 +51,23 @@ def fit_relevance(data: Sequence[Judged], start: Array) -> Array:
     for _ in range(ROUNDS):
         inputs = np.array([_best_item(one, chosen) for one in data])
         free = np.ones(len(start), bool)
-        weights = _logistic(inputs, labels, free)
+        weights = _logistic(inputs, labels, free, start)
         while (wrong := free & (weights < 0) & _EVIDENCE).any():
             free &= ~wrong
-            weights = _logistic(inputs, labels, free)
+            weights = _logistic(inputs, labels, free, start)
         chosen = weights
     return chosen
 
 
-def _logistic(inputs: Array, labels: Array, free: NDArray[np.bool_]) -> Array:
-    """The regression by Newton's method, with 0 for what is not free."""
+def _logistic(inputs: Array, labels: Array, free: NDArray[np.bool_], start: Array) -> Array:
+    """The regression by Newton's method, pulled to `start`, with 0 for what is not free."""
     balance = np.where(labels > 0, 0.5 / max(labels.mean(), 1e-9), 0.5 / max(1 - labels.mean(), 1e-9))
     rows = inputs[:, free]
     pull = np.diag([*([RIDGE] * len(FEATURES)), 0.0])[np.ix_(free, free)]
-    weights = np.zeros(rows.shape[1])
+    weights = start[free]
     for _ in range(NEWTON_STEPS):
         chance = 1 / (1 + np.exp(-rows @ weights))
-        gradient = rows.T @ (balance * (chance - labels)) + pull @ weights
+        gradient = rows.T @ (balance * (chance - labels)) + pull @ (weights - start[free])
         hessian = (rows * (balance * chance * (1 - chance))[:, None]).T @ rows + pull
         weights -= np.linalg.solve(hessian + 1e-6 * np.eye(len(weights)), gradient)
     whole = np.zeros(len(free))
