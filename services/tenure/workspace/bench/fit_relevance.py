@@ -20,6 +20,8 @@ RIDGE = 0.5
 NEWTON_STEPS = 30
 ROUNDS = 8
 """Choosing and fitting in turn settles after some four."""
+_SURE = 500.0
+"""A logit beyond which the chance is 0 or 1 to the last digit."""
 _EVIDENCE = np.array([*(name != "no_cosine" for name in FEATURES), False])
 """Which coefficients are of evidence; the intercept stands last."""
 
@@ -66,7 +68,7 @@ def _logistic(inputs: Array, labels: Array, free: NDArray[np.bool_], start: Arra
     pull = np.diag([*([RIDGE] * len(FEATURES)), 0.0])[np.ix_(free, free)]
     weights = start[free]
     for _ in range(NEWTON_STEPS):
-        chance = 1 / (1 + np.exp(-rows @ weights))
+        chance = 1 / (1 + np.exp(-np.clip(rows @ weights, -_SURE, _SURE)))
         gradient = rows.T @ (balance * (chance - labels)) + pull @ (weights - start[free])
         hessian = (rows * (balance * chance * (1 - chance))[:, None]).T @ rows + pull
         weights -= np.linalg.solve(hessian + 1e-6 * np.eye(len(weights)), gradient)
