@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tenure.core.relevance import FEATURES, HIT_THRESHOLD, RelevanceModel
 
 Array = NDArray[np.float64]
-RIDGE = 0.5
+RIDGE = 2.0
 """Pull of the coefficients to those in use: what the data say little about stays as it is."""
 NEWTON_STEPS = 30
 ROUNDS = 8
