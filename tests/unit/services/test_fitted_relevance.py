@@ -162,6 +162,11 @@ def test_each_repository_is_judged_by_a_model_of_the_others() -> None:
     assert relevance_left_out(both, START) == {"foreign": (30, 30), "issues": (30, 30)}
 
 
+def test_without_other_repositories_the_model_stays_as_it_is() -> None:
+    assert fit_relevance([], START).tolist() == START.tolist()
+    assert relevance_left_out(easy(), START) == judged_right(easy(), START)
+
+
 def test_a_fitted_model_can_be_pasted() -> None:
     weights = fit_relevance(easy(), START)
     read = RelevanceModel.from_mapping({**as_mapping(weights), "version": "fitted-1"})
