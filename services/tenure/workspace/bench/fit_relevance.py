@@ -46,8 +46,11 @@ def coefficients_of(model: RelevanceModel) -> Array:
 def fit_relevance(data: Sequence[Judged], start: Array) -> Array:
     """Logistic regression, both verdicts of equal weight; the first items are those that `start` finds most relevant.
 
-    No evidence lowers relevance: a coefficient that would be negative is 0, but for that of a missing cosine.
+    No evidence lowers relevance: a coefficient that would be negative is 0, but for that of a missing cosine. Without data
+    it is `start`.
     """
+    if not data:
+        return start
     labels = np.array([float(one.is_about) for one in data])
     chosen = start
     for _ in range(ROUNDS):

@@ -27,11 +27,17 @@ class Ranking:
 
 
 def rankings(done: Sequence[Outcome], weights: Mapping[str, float]) -> list[Ranking]:
-    """The instances as numbers, sources in the order of `weights`; a share is what a source gave, divided by its weight."""
+    """The instances as numbers, sources in the order of `weights`; a share is what a source gave, divided by its weight.
+
+    A source of weight 0 gave nothing, so its shares are 0.
+    """
     result = []
     for outcome in done:
         files = outcome.bundle.files[:CANDIDATES] if outcome.bundle is not None else ()
-        rows = [[file.parts.get(name, 0.0) / weight for name, weight in weights.items()] for file in files]
+        rows = [
+            [file.parts.get(name, 0.0) / weight if weight else 0.0 for name, weight in weights.items()]
+            for file in files
+        ]
         gold = np.array([float(file.path in outcome.instance.gold_files) for file in files])
         missing = gold.sum() < len(outcome.instance.gold_files)
         result.append(Ranking(outcome.instance.repo, np.array(rows), gold, bool(missing)))
